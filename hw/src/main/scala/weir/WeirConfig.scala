@@ -1,0 +1,95 @@
+package weir
+
+import spinal.core._
+
+/** A queue management policy that a build can contain. `id` is the value of the policy field of a queue's
+  * POLICY register; `feature` its bit in FEATURES; `latency` the cycles from a request to its verdict.
+  */
+sealed abstract class Policy(val id: Int, val name: String, val latency: Int)
+
+object Policy {
+  case object DropTail extends Policy(0, "drop-tail", 1)
+  case object Red extends Policy(1, "red", 10)
+
+  val all: Seq[Policy] = Seq(DropTail, Red)
+}
+
+/** Everything that is fixed when Verilog is generated. All of it can be read back from register block 0.
+  *
+  * @param name        preset name, used for file names
+  * @param dataWidth   bits of tdata, a power of two of 64 or more; the buffer is twice as wide
+  * @param queues      number of queues, 1 to 8
+  * @param cells       64-byte cells of the shared buffer, a power of two; one cell is the tail sentinel of the free list
+  * @param descriptors packets that the buffer can hold at once, a power of two
+  * @param policies    policies that are built; Drop-Tail always is
+  * @param traceDepth  records in the host's trace FIFO, a power of two
+  * @param clockHz     frequency of `clk`, reported to the host
+  */
+case class WeirConfig(
+    name: String,
+    dataWidth: Int = 64,
+    queues: Int = 4,
+    cells: Int = 2048,
+    descriptors: Int = 2048,
+    policies: Set[Policy] = Set(Policy.DropTail, Policy.Red),
+    traceDepth: Int = 64,
+    clockHz: Int = 156250000
+) {
+  private def power(n: Int) = n > 0 && (n & (n - 1)) == 0
+  private def nearest(n: Int, low: Int, high: Int) =
+    (low to high).map(1 << _).minBy(p => math.abs(p.toLong - n))
+
+  require(dataWidth == 64, s"WeirConfig.dataWidth=$dataWidth is not supported; use 64")
+  require(queues >= 1 && queues <= 8, s"WeirConfig.queues=$queues must be 1 to 8; try 4")
+  require(power(cells) && cells >= 64 && cells <= 16384,
+    s"WeirConfig.cells=$cells must be a power of two from 64 to 16384; try ${nearest(cells, 6, 14)}")
+  require(power(descriptors) && descriptors >= 16 && descriptors <= 16384,
+    s"WeirConfig.descriptors=$descriptors must be a power of two from 16 to 16384; try ${nearest(descriptors, 4, 14)}")
+  require(policies.contains(Policy.DropTail), "WeirConfig.policies must contain Policy.DropTail")
+  require(power(traceDepth) && traceDepth >= 4 && traceDepth <= 4096,
+    s"WeirConfig.traceDepth=$traceDepth must be a power of two from 4 to 4096; try ${nearest(traceDepth, 2, 12)}")
+  require(clockHz > 0, s"WeirConfig.clockHz=$clockHz must be positive; try 156250000")
+
+  val cellBytes = 64
+  val wordWidth: Int = 2 * dataWidth
+  val wordBytes: Int = wordWidth / 8
+  val wordsPerCell: Int = cellBytes / wordBytes
+
+  val queueWidth: Int = log2Up(queues max 2)
+  val cellWidth: Int = log2Up(cells)
+  val descriptorWidth: Int = log2Up(descriptors)
+  val lengthWidth = 14
+  val timeWidth = 48
+  val drawWidth = 24
+  /** Width of a queue measured in any unit: the buffer holds less than 2^21 bytes. */
+  val quantityWidth = 21
+  /** Width of a queue measured in packets or frames. */
+  val countWidth = 16
+  val maxFrameBytes = 9216
+  /** A verdict leaves Admit this many cycles after its request, whatever the policy of the queue. */
+  val verdictLatency: Int = policies.map(_.latency).max
+
+  def has(policy: Policy): Boolean = policies.contains(policy)
+  def queueId: UInt = UInt(queueWidth bits)
+  def cellId: UInt = UInt(cellWidth bits)
+  def descriptorId: UInt = UInt(descriptorWidth bits)
+  def length: UInt = UInt(lengthWidth bits)
+  def time: UInt = UInt(timeWidth bits)
+  def quantity: UInt = UInt(quantityWidth bits)
+  def count: UInt = UInt(countWidth bits)
+}
+
+object WeirConfig {
+  import Policy._
+
+  val presets: Seq[WeirConfig] = Seq(
+    WeirConfig("full",    cells = 16384, descriptors = 16384, policies = Set(DropTail, Red), traceDepth = 256),
+    WeirConfig("ten-gig", cells = 2048,  descriptors = 2048,  policies = Set(DropTail, Red), traceDepth = 64),
+    WeirConfig("small",   cells = 256,   descriptors = 256,   policies = Set(DropTail, Red), traceDepth = 16, queues = 2),
+    WeirConfig("tail",    cells = 256,   descriptors = 64,    policies = Set(DropTail),      traceDepth = 16, queues = 1)
+  )
+
+  /** The preset of that name; the error lists those that exist. */
+  def preset(name: String): WeirConfig = presets.find(_.name == name).getOrElse(
+    throw new IllegalArgumentException(s"preset '$name' does not exist; choose one of ${presets.map(_.name).mkString(", ")}"))
+}

@@ -1,0 +1,42 @@
+package weir.csr
+
+import spinal.core._
+import weir.WeirConfig
+
+/** One per arrival, at its commit; at most one every four cycles. */
+case class ArrivalEvent(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  val length = c.length
+  /** codepoint on arrival */
+  val ecn = UInt(2 bits)
+  /** [[weir.aqm.Action]] as carried out */
+  val action = UInt(2 bits)
+  /** [[weir.aqm.Cause]] */
+  val cause = UInt(3 bits)
+}
+
+/** One per departure, when its descriptor has been read; at most one every four cycles. */
+case class DepartureEvent(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  val length = c.length
+  val sojournNs = UInt(c.timeWidth bits)
+  /** discarded because the link is down */
+  val linkDown = Bool()
+}
+
+/** How a frame ended at the ingress. */
+object FrameEnd {
+  val good = 0
+  val bad = 1
+  val runt = 2
+  val oversize = 3
+  /** no free cell or no room before Admit */
+  val overflow = 4
+}
+
+/** One per frame at the ingress, with all the bytes that arrived. */
+case class IngressEvent(c: WeirConfig) extends Bundle {
+  /** [[FrameEnd]] */
+  val end = UInt(3 bits)
+  val bytes = UInt(24 bits)
+}
