@@ -1,3 +1,88 @@
 package weir
 
-object Generate { def main(args: Array[String]): Unit = println(WeirConfig.presets.map(_.name).mkString(" ")) }
+import java.nio.file.{Files, Path, Paths, StandardCopyOption}
+import java.util.Arrays
+
+import spinal.core._
+
+/** Writes Verilog.
+  *
+  * {{{
+  * weir.Generate <outDir> [preset…|units|formal|all]
+  *   <outDir>/<preset>/weir_<preset>.v   a whole core ('-' becomes '_' in file and module names)
+  *   <outDir>/units/<Unit>.v             each unit of [[Units.all]]
+  *   <outDir>/formal/<Name>.sv           each property component of [[Units.formal]]
+  *   <outDir>/weir_regs.{json,h,md,py}   the register map, written with every core
+  * }}}
+  * `all` (the default) is every preset and the units. The output depends on the sources only: no dates, no random
+  * values. Ports are `clk` and `rst` (synchronous, active high) in every file.
+  */
+object Generate {
+  /** A request that cannot be met; the message is one line for the person who typed it. */
+  private class UsageError(message: String) extends Exception(message)
+
+  private val groups = Seq("units", "formal", "all")
+
+  def main(args: Array[String]): Unit =
+    try run(args.toSeq)
+    catch {
+      case e: UsageError =>
+        System.err.println(s"weir.Generate: ${e.getMessage}")
+        sys.exit(2)
+    }
+
+  private def run(args: Seq[String]): Unit = {
+    val out = Paths.get(args.headOption.getOrElse(
+      throw new UsageError("usage: weir.Generate <outDir> [preset…|units|formal|all]")))
+    val wanted = if (args.size > 1) args.tail else Seq("all")
+    val names = WeirConfig.presets.map(_.name)
+    wanted.filterNot(w => names.contains(w) || groups.contains(w)).foreach(w => throw new UsageError(
+      s"'$w' is not a preset; choose from ${names.mkString(", ")} or ${groups.mkString(", ")}"))
+
+    val all = wanted.contains("all")
+    val presets = WeirConfig.presets.filter(p => all || wanted.contains(p.name))
+    presets.foreach(core(out, _))
+    if (presets.nonEmpty) csr.RegisterFiles.write(out.toFile)
+    if (all || wanted.contains("units")) units(out.resolve("units"))
+    if (wanted.contains("formal")) formal(out.resolve("formal"))
+  }
+
+  private def core(out: Path, c: WeirConfig): Unit = {
+    val module = s"weir_${c.name.replace('-', '_')}"
+    Units.core.foreach(make =>
+      write(out.resolve(c.name), s"$module.v")(config => config.generateVerilog(clocked(module, make(c)))))
+  }
+
+  private def units(directory: Path): Unit = for ((name, make) <- Units.all)
+    write(directory, s"$name.v")(config => config.generateVerilog(clocked(name, make())))
+
+  private def formal(directory: Path): Unit = for ((name, make) <- Units.formal)
+    write(directory, s"$name.sv")(config => config.includeFormal.generateSystemVerilog(clocked(name, make())))
+
+  /** Builds `make` as the top module `name` in a clock domain with ports `clk` and `rst`. */
+  private def clocked[T <: Component](name: String, make: => T): T = {
+    ClockDomain.current.reset.setName("rst")
+    make.setDefinitionName(name)
+  }
+
+  /** Generates one file; what is there already stays untouched if nothing changed, so that nothing is built again. */
+  private def write(directory: Path, file: String)(generate: SpinalConfig => Unit): Unit = {
+    val scratch = Files.createTempDirectory("weir")
+    generate(SpinalConfig(
+      targetDirectory = scratch.toString,
+      netlistFileName = file,
+      defaultConfigForClockDomains = ClockDomainConfig(resetKind = SYNC, resetActiveLevel = HIGH),
+      headerWithDate = false,
+      headerWithRepoHash = false,
+      noRandBoot = true,
+      inlineRom = true
+    ))
+    Files.createDirectories(directory)
+    scratch.toFile.listFiles.sorted.foreach { made =>
+      val target = directory.resolve(made.getName)
+      val same = Files.exists(target) && Arrays.equals(Files.readAllBytes(target), Files.readAllBytes(made.toPath))
+      if (same) made.delete() else Files.move(made.toPath, target, StandardCopyOption.REPLACE_EXISTING)
+    }
+    Files.delete(scratch)
+  }
+}

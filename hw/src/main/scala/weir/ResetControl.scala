@@ -1,0 +1,42 @@
+package weir
+
+import spinal.core._
+
+/** Carries out a reset asked for by register: grants stop, the frame being sent is finished, then the data path, its
+  * queues and all counters are reset for four cycles. Configuration is not touched.
+  */
+class ResetControl extends Component {
+  val io = new Bundle {
+    /** pulse */
+    val request = in Bool ()
+    /** nothing is on its way out */
+    val drained = in Bool ()
+    /** no grant may be given */
+    val hold = out Bool ()
+    val reset = out Bool ()
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  val waiting = RegInit(False)
+  val count = Reg(UInt(3 bits)) init 0
+  /** a grant given in the cycle before `hold` needs time to show in `drained` */
+  val settle = Reg(UInt(3 bits)) init 0
+
+  when(io.request && !io.busy) {
+    waiting := True
+    settle := 7
+  }
+  when(waiting) {
+    when(settle =/= 0)(settle := settle - 1)
+    when(settle === 0 && io.drained) {
+      waiting := False
+      count := 4
+    }
+  }
+  when(count =/= 0)(count := count - 1)
+
+  io.hold := waiting
+  io.reset := count =/= 0
+  io.busy := waiting || io.reset
+}

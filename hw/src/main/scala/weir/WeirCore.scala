@@ -1,0 +1,311 @@
+package weir
+
+import spinal.core._
+import spinal.lib._
+import weir.aqm._
+import weir.axis.{Axis, AxisBeat}
+import weir.buffer._
+import weir.csr._
+import weir.egress._
+import weir.frame._
+
+/** One core: one ingress stream, one egress stream, `c.queues` queues (docs/architecture.md).
+  *
+  * First bit in to first bit out of a minimum frame with an empty queue: docs/modules/core.md. At reset an open
+  * egress frame is closed with `tuser`, and ingress is discarded up to the next `tlast`.
+  */
+class WeirCore(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val now_ns = in(c.time)
+    val link_up = in Bool ()
+    val quiet = out Bool ()
+    val wake_ns = out(c.time)
+    val irq = out Bool ()
+    val s_axis = slave(Stream(AxisBeat(c.dataWidth)))
+    val m_axis = master(Stream(AxisBeat(c.dataWidth)))
+    val csr = slave(AxiLitePort(RegisterMap.addressWidth))
+    val trace = master(Flow(Bits(TraceRecord.width bits)))
+  }
+  noIoPrefix()
+  Axis.name(io.s_axis, "s_axis")
+  Axis.name(io.m_axis, "m_axis")
+  io.trace.valid.setName("trace_valid")
+  io.trace.payload.setName("trace_data")
+  io.irq := False
+
+  val nowNs = RegNext(io.now_ns) init 0
+  val linkUp = RegNext(io.link_up) init False
+
+  val control = new Area {
+    val front = new AxiLiteFront
+    val registers = new RegisterFile(c)
+    val reset = new ResetControl
+    front.io.csr <> io.csr
+    front.io.bus <> registers.io.bus
+    reset.io.request := registers.io.softReset
+  }
+  val config = control.registers.io.coreConfig
+  val queueConfig = control.registers.io.queueConfig
+
+  /** All that a reset by register resets. */
+  val pathReset = ClockDomain.current.readResetWire || control.reset.io.reset
+  val domain = ClockDomain.current.copy(reset = pathReset)
+
+  val path = new ClockingArea(domain) {
+    val ingress = new Ingress(c)
+    val store = new Store(c)
+    val freeList = new FreeList(c)
+    val cells = new CellStore(c)
+    val descriptors = new DescriptorPool(c)
+    val lfsr = new Lfsr(c)
+    val admit = new Admit(c)
+    val backlog = new Backlog(c)
+    val queues = new Queues(c)
+    val schedule = new Schedule(c)
+    val shape = new Shape(c)
+    val egress = new Egress(c)
+    val rewrite = new Rewrite(c)
+    val closer = new FrameCloser(c)
+    val red = if (c.has(Policy.Red)) new RedPolicy(c) else null
+    val traceMerge = new TraceMerge(c)
+  }
+  import path._
+
+  val counters = new Counters(c)
+  val traceFifo = new TraceFifo(c)
+
+  val receiving = new ClockingArea(domain) {
+    ingress.io.s_axis << io.s_axis
+    ingress.io.discard := False
+    ingress.io.config.maxFrame := config.maxFrame
+    ingress.io.config.defaultQueue := config.defaultQueue
+    ingress.io.config.dscpQueue := config.dscpQueue
+    store.io.word << ingress.io.word
+    store.io.end << ingress.io.end
+    store.io.cell := freeList.io.cell
+    store.io.available := freeList.io.available
+    store.io.room := admit.io.room
+    freeList.io.take := store.io.take
+    freeList.io.rollback << store.io.rollback
+    freeList.io.free << FlowMerge(egress.io.free, admit.io.free)
+    cells.io.write << store.io.write
+  }
+
+  val admission = new ClockingArea(domain) {
+    admit.io.config := queueConfig
+    admit.io.sharedCells := config.sharedCells
+    admit.io.nowNs := nowNs
+    admit.io.arrival << store.io.arrival
+    admit.io.hold := control.registers.io.apply
+    control.registers.io.applyReady := admit.io.settled
+    admit.io.fill := backlog.io.fill
+    admit.io.sharedUsed := backlog.io.sharedUsed
+    admit.io.descriptor << descriptors.io.take
+    descriptors.io.give << FlowMerge(retired, admit.io.giveDescriptor)
+    lfsr.io.next := admit.io.nextDraw
+    lfsr.io.fixed := config.lfsrFixed
+    lfsr.io.fixedDraw := config.lfsrFixedDraw
+    lfsr.io.seed << control.registers.io.seed
+    admit.io.draw := lfsr.io.draw
+    backlog.io.reserve := Vec(queueConfig.map(_.reserveCells))
+    backlog.io.enter << admit.io.enter
+    backlog.io.refund << admit.io.refund
+    backlog.io.snapshot := control.registers.io.snapshot
+    queues.io.link << admit.io.link
+
+    def retired: Flow[UInt] = {
+      val flow = Flow(c.descriptorId)
+      flow.valid := queues.io.departure.valid
+      flow.payload := queues.io.departure.id
+      flow
+    }
+  }
+
+  /** RED's average needs to know early that a packet comes to an idle queue. A frame whose queue turns out to be
+    * another than its header promised (it is too short for its IP header) is announced again.
+    */
+  val hints = new ClockingArea(domain) {
+    val promised = RegNextWhen(ingress.io.hint.queue, ingress.io.hint.valid)
+    val queue = RegNext(ingress.io.end.meta.queue)
+    val late = Flow(c.queueId)
+    late.valid := RegNext(ingress.io.end.valid && ingress.io.end.kind === FrameEnd.good &&
+      ingress.io.end.meta.queue =/= Mux(ingress.io.hint.valid, ingress.io.hint.queue, promised)) init False
+    late.payload := queue
+    val early = Flow(c.queueId)
+    early.valid := ingress.io.hint.valid
+    early.payload := ingress.io.hint.queue
+    val all = FlowMerge(early, late)
+    /** a late hint is on its way */
+    val pending = late.valid || RegNext(late.valid, init = False) || RegNext(RegNext(late.valid, init = False), init = False)
+  }
+
+  val policies = if (red != null) new ClockingArea(domain) {
+    red.io.config := Vec(queueConfig.map(_.red))
+    red.io.unit := Vec(queueConfig.map(_.unit))
+    red.io.clear := control.registers.io.clearAverage
+    red.io.hint.valid := hints.all.valid
+    red.io.hint.queue := hints.all.payload
+    red.io.hint.nowNs := nowNs
+    red.io.emptied.valid := backlog.io.emptied.valid
+    red.io.emptied.queue := backlog.io.emptied.payload
+    red.io.emptied.nowNs := nowNs
+    red.io.request.valid := admit.io.request.valid && admit.io.requestRed
+    red.io.request.payload := admit.io.request.payload
+    red.io.commit.valid := admit.io.commit.valid && admit.io.commitRed
+    red.io.commit.payload := admit.io.commit.payload
+    admit.io.verdictRed << red.io.verdict
+    val announced = hints.pending ? B(c.queues bits, default -> True) | B(0, c.queues bits)
+    admit.io.stall := red.io.stall | announced
+  } else new Area {
+    admit.io.verdictRed.valid := False
+    admit.io.verdictRed.payload := admit.io.verdictRed.payload.getZero
+    admit.io.stall := 0
+  }
+
+  val sending = new ClockingArea(domain) {
+    schedule.io.strict := B(queueConfig.map(_.strict))
+    schedule.io.quantum := Vec(queueConfig.map(_.quantum))
+    schedule.io.ready := queues.io.ready
+    schedule.io.empty := queues.io.empty
+    schedule.io.linkUp := linkUp
+    schedule.io.hold := control.reset.io.hold
+    schedule.io.allowed := shape.io.allowed
+    schedule.io.room := egress.io.room
+    schedule.io.departure << queues.io.departure
+    queues.io.grant << schedule.io.grant
+
+    shape.io.now := nowNs
+    shape.io.cost := config.shaperCost
+    shape.io.burst := config.shaperBurst
+    shape.io.overhead := config.shaperOverhead
+    val cost = RegNext(config.shaperCost)
+    val burst = RegNext(config.shaperBurst)
+    shape.io.applied := RegNext(cost =/= config.shaperCost || burst =/= config.shaperBurst) init False
+    shape.io.charge.valid := queues.io.departure.valid && !queues.io.departure.discard
+    shape.io.charge.payload := queues.io.departure.descriptor.length
+
+    egress.io.grant << schedule.io.grant
+    egress.io.departure << queues.io.departure
+    cells.io.read << egress.io.read
+    egress.io.word << cells.io.word
+    freeList.io.lookup << egress.io.lookup
+    egress.io.next << freeList.io.next
+    rewrite.io.input << egress.io.beat
+    closer.io.s_axis << rewrite.io.m_axis
+    io.m_axis << closer.io.m_axis
+
+    control.reset.io.drained := !(egress.io.busy || rewrite.io.busy || closer.io.busy)
+  }
+
+  /** What a departure leaves behind: an event, a trace record, a smaller queue. */
+  val departing = new ClockingArea(domain) {
+    val departure = queues.io.departure
+    val granted = Delay(nowNs, 3)
+    backlog.io.leave.valid := departure.valid
+    backlog.io.leave.queue := departure.queue
+    backlog.io.leave.length := departure.descriptor.length
+    backlog.io.leave.cells := departure.descriptor.chain.cells
+
+    val event = Reg(Flow(DepartureEvent(c)))
+    event.valid init False
+    event.valid := departure.valid
+    event.queue := departure.queue
+    event.length := departure.descriptor.length
+    event.sojournNs := granted - departure.descriptor.stampNs
+    event.linkDown := departure.discard
+
+    val time = RegNext(RegNext(granted))
+    val descriptor = RegNext(RegNext(departure.descriptor))
+    val record = new Area {
+      val valid = RegNext(event.valid) init False
+      val queue = RegNext(event.queue)
+      val sojourn = RegNext(event.sojournNs)
+      val linkDown = RegNext(event.linkDown)
+      val fill = backlog.io.fill(queue.resized)
+      val action = Mux(linkDown, U(Action.drop, 2 bits), Mux(descriptor.mark, U(Action.mark, 2 bits), U(Action.accept, 2 bits)))
+      val cause = Mux(linkDown, U(Cause.linkDown, 4 bits), U(Cause.none, 4 bits))
+      val words = Vec(
+        time(31 downto 0).asBits,
+        B(0, 2 bits) ## descriptor.ecn ## cause ## action ## U(TraceRecord.kindDeparture, 2 bits) ##
+          queue.resize(4) ## time(47 downto 32),
+        (descriptor.mark ## descriptor.length).resize(32),
+        fill.bytes.asBits.resize(32),
+        fill.frames ## fill.packets,
+        sojourn(31 downto 0).asBits,
+        sojourn(47 downto 32).asBits.resize(32),
+        B(0, 32 bits), B(0, 32 bits), B(0, 32 bits), B(0, 32 bits),
+        descriptor.sequence.asBits
+      )
+    }
+  }
+
+  val observing = new Area {
+    private def traced(queue: UInt) = config.traceEnable && config.traceQueues(queue.resized)
+    traceMerge.io.arrival.valid := admit.io.trace.valid && config.traceKinds(0) && traced(admit.io.commit.queue)
+    traceMerge.io.arrival.payload := admit.io.trace.payload
+    traceMerge.io.departure.valid := departing.record.valid && config.traceKinds(1) && traced(departing.record.queue)
+    traceMerge.io.departure.payload := departing.record.words.asBits
+    io.trace << traceMerge.io.record
+    traceFifo.io.push << traceMerge.io.record
+    traceFifo.io.pop := control.registers.io.tracePop
+    traceFifo.io.clear := control.reset.io.reset
+
+    counters.io.arrival << admit.io.event
+    counters.io.departure << departing.event
+    counters.io.ingress << store.io.event
+    counters.io.traceLost := traceFifo.io.lost
+    counters.io.throttled := schedule.io.throttled
+    counters.io.now := nowNs
+    counters.io.snapshot := control.registers.io.snapshot
+    counters.io.clear := control.reset.io.reset
+    counters.io.bus <> control.registers.io.counters
+  }
+
+  val status = new Area {
+    private val registers = control.registers.io
+    registers.traceLevel := traceFifo.io.level.resized
+    registers.traceData := traceFifo.io.data
+    registers.statusLinkUp := linkUp
+    registers.resetting := control.reset.io.busy
+    registers.quiet := io.quiet
+    registers.snapshotBusy := counters.io.snapshotBusy
+    registers.now := nowNs
+    registers.freeCells := freeList.io.count.resized
+    val lowest = Reg(UInt(c.cellWidth bits)) init (c.cells - 1)
+    when(freeList.io.count < lowest || registers.snapshot)(lowest := freeList.io.count)
+    registers.freeCellsMin := lowest.resized
+    registers.heldPackets := backlog.io.held
+    for (q <- 0 until c.queues) {
+      val live = registers.live(q)
+      live.bytes := backlog.io.fill(q).bytes
+      live.packets := backlog.io.fill(q).packets
+      live.frames := backlog.io.fill(q).frames
+      live.cells := backlog.io.fill(q).cells
+      live.peakBytes := backlog.io.peakBytes(q)
+      live.peakPackets := backlog.io.peakPackets(q)
+      live.average := (if (red != null) red.io.live(q) else U(0, 43 bits))
+    }
+  }
+
+  /** Nothing moves but time: every block has been idle for longer than any pipeline is. */
+  val quietness = new Area {
+    private val waits = queues.io.ready.orR
+    private val held = waits && !schedule.io.throttled
+    val active = RegNext(Seq(
+      io.s_axis.valid, ingress.io.busy, store.io.busy, admit.io.busy, held, schedule.io.busy, egress.io.busy,
+      rewrite.io.busy, closer.io.busy, control.front.io.busy, control.registers.io.busy, control.reset.io.busy,
+      counters.io.busy, traceFifo.io.popBusy, !freeList.io.swept, !shape.io.settled
+    ).orR) init True
+    val idle = Reg(UInt(6 bits)) init 0
+    when(active)(idle := 0) elsewhen (!idle.msb)(idle := idle + 1)
+    val quiet = RegNext(idle.msb && !active) init False
+    /** the shaper's deadline, or a time that has passed if it has none */
+    val limited = RegNext(schedule.io.throttled) init False
+    val wake = RegNext(schedule.io.throttled ? shape.io.wake | (nowNs - 2)) init 0
+    /** the deadline is so near, or so lately past, that the shaper is about to act */
+    val distance = wake - nowNs
+    val near = limited && (distance.msb || distance < 64)
+    io.quiet := quiet && !near
+    io.wake_ns := wake
+  }
+}

@@ -1,0 +1,269 @@
+package weir.aqm
+
+import spinal.core._
+import spinal.lib._
+import weir.{Policy, WeirConfig}
+import weir.buffer._
+import weir.csr.{ArrivalEvent, QueueConfig, TraceRecord}
+
+/** Puts every arrival before its queue's policy and the hard limits, and carries the verdict out.
+  *
+  * Cycle by cycle: s0 the oldest arrival may go, t0 `request`, t1–t4 limits, `latency` the verdict, one later `commit`,
+  * and with it the link or the refund. One request every four cycles. The verdict of every policy is awaited for the
+  * same time, so that decisions stay in order.
+  *
+  * An arrival waits at s0 while its queue's configuration is being replaced (`hold`) or while the average's decay
+  * over idle time is not known yet (`stall`). The queue before s0 holds 32 arrivals; `room` falls three before that.
+  */
+class Admit(c: WeirConfig) extends Component {
+  /** cycles from a request to the cycle of its verdict */
+  val latency: Int = c.verdictLatency max 5
+  val interval = 4
+
+  val io = new Bundle {
+    val config = in(Vec(QueueConfig(c), c.queues))
+    val sharedCells = in(UInt(15 bits))
+    val nowNs = in(c.time)
+    val arrival = slave(Flow(Arrival(c)))
+    val room = out Bool ()
+    /** arrivals of this queue wait */
+    val hold = in(Bits(c.queues bits))
+    /** arrivals of this queue wait if they find it empty */
+    val stall = in(Bits(c.queues bits))
+    /** no decision of this queue is being made */
+    val settled = out(Bits(c.queues bits))
+
+    val draw = in(UInt(c.drawWidth bits))
+    val nextDraw = out Bool ()
+    val descriptor = slave(Stream(c.descriptorId))
+    val fill = in(Vec(Fill(c), c.queues))
+    val sharedUsed = in(UInt(15 bits))
+
+    val request = master(Flow(PolicyRequest(c)))
+    /** the request's queue has policy RED */
+    val requestRed = out Bool ()
+    val verdictRed = slave(Flow(PolicyVerdict(c)))
+    val commit = master(Flow(PolicyCommit(c)))
+    val commitRed = out Bool ()
+
+    val enter = master(Flow(BacklogChange(c)))
+    val refund = master(Flow(BacklogChange(c)))
+    val link = master(Flow(Link(c)))
+    val free = master(Flow(Chain(c)))
+    val giveDescriptor = master(Flow(c.descriptorId))
+    val event = master(Flow(ArrivalEvent(c)))
+    val trace = master(Flow(Bits(TraceRecord.width bits)))
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  val waiting = new StreamFifo(Arrival(c), depth = 32, withAsyncRead = true, withBypass = true)
+  waiting.io.push.valid := io.arrival.valid
+  waiting.io.push.payload := io.arrival.payload
+  io.room := RegNext(waiting.io.availability > 3) init True
+
+  /** s0: may the oldest arrival go? */
+  val issue = new Area {
+    val arrival = waiting.io.pop
+    val queue = arrival.meta.queue
+    val fill = io.fill(queue.resized)
+    val pause = Reg(UInt(2 bits)) init 0
+    val empty = Vec(io.fill.map(_.packets === 0))
+    val waits = io.hold | (io.stall & empty.asBits)
+    val go = arrival.valid && pause === 0 && !waits(queue.resized)
+    arrival.ready := go
+    when(pause =/= 0)(pause := pause - 1)
+    when(go)(pause := interval - 1)
+    io.descriptor.ready := go
+    io.nextDraw := go
+    val sequence = Reg(UInt(32 bits)) init 0
+    when(go)(sequence := sequence + 1)
+  }
+
+  /** All that is known of a decision while it is being made. */
+  case class Context() extends Bundle {
+    val arrival = Arrival(c)
+    val request = PolicyRequest(c)
+    val policy = UInt(4 bits)
+    val unit = UInt(2 bits)
+    val descriptor = c.descriptorId
+    val described = Bool()
+    val sequence = UInt(32 bits)
+  }
+
+  /** t0 */
+  val request = new Area {
+    val valid = RegNext(issue.go) init False
+    val context = Reg(Context())
+    val config = io.config(issue.queue.resized)
+    val limitBytes = RegNext(config.limitBytes)
+    val limitPackets = RegNext(config.limitPackets)
+    val reserve = RegNext(config.reserveCells)
+    val cells = RegNext(issue.fill.cells)
+    context.arrival := issue.arrival.payload
+    context.request.queue := issue.queue
+    context.request.nowNs := io.nowNs
+    context.request.length := issue.arrival.meta.length
+    context.request.bytes := issue.fill.bytes
+    context.request.packets := issue.fill.packets
+    context.request.frames := issue.fill.frames
+    context.request.ecn := issue.arrival.meta.ecn
+    context.request.draw := io.draw
+    context.policy := config.policy
+    context.unit := config.unit
+    context.descriptor := io.descriptor.payload
+    context.described := io.descriptor.valid
+    context.sequence := issue.sequence
+
+    val red = context.policy === Policy.Red.id
+    io.request.valid := valid
+    io.request.payload := context.request
+    io.requestRed := red
+    io.enter.valid := valid
+    io.enter.queue := context.request.queue
+    io.enter.length := context.request.length
+    io.enter.cells := context.arrival.chain.cells
+  }
+
+  /** t1 to t4: the limits, in bytes, packets and cells. */
+  val limits = new Area {
+    val valid = Vec.fill(4)(RegInit(False))
+    valid(0) := request.valid
+    for (stage <- 1 until 4) valid(stage) := valid(stage - 1)
+
+    val limitBytes = RegNext(request.limitBytes)
+    val limitPackets = RegNext(request.limitPackets)
+    val bytes = RegNext(request.context.request.bytes +^ request.context.request.length)
+    val full = RegNext(request.context.request.packets >= request.limitPackets)
+    val undescribed = RegNext(!request.context.described)
+    val held = RegNext(request.cells.resize(16 bits).asSInt - request.reserve.resize(16 bits).asSInt)
+    val cells = RegNext(request.context.arrival.chain.cells)
+
+    val over = RegNext(bytes > limitBytes || full || undescribed)
+    val before = RegNext(Mux(held.msb, S(0, 16 bits), held))
+    val after = RegNext(held + cells.resize(16 bits).asSInt)
+    val overThen = RegNext(over)
+    val needed = Mux(after.msb, S(0, 16 bits), after) - before
+    val shared = RegNext(needed.asUInt.resize(16 bits) + io.sharedUsed.resize(16 bits))
+    val beyond = RegNext(shared > io.sharedCells.resize(16 bits) || overThen)
+    /** at t4 of the request */
+    val exceeded = Delay(beyond, latency - 4)
+  }
+
+  /** Decisions in flight: written at t0, read with the verdict. */
+  val flight = new Area {
+    val contexts = Mem(Context(), 4)
+    val written, read = Reg(UInt(2 bits)) init 0
+    contexts.write(written, request.context, request.valid)
+    when(request.valid)(written := written + 1)
+    val due = Delay(request.valid, latency, init = False)
+    val context = contexts.readAsync(read)
+    when(due)(read := read + 1)
+  }
+
+  /** The verdict becomes an outcome, registered: the cycle after it. */
+  val commit = new Area {
+    val valid = RegNext(flight.due) init False
+    val context = RegNext(flight.context)
+    val red = RegNext(flight.context.policy === Policy.Red.id)
+    val action = Reg(UInt(2 bits))
+    val cause = Reg(UInt(3 bits))
+    val evidence = Reg(PolicyEvidence(c))
+
+    val policyRed = flight.context.policy === Policy.Red.id
+    action := Action.accept
+    cause := Cause.none
+    evidence := evidence.getZero
+    if (c.has(Policy.Red)) when(policyRed) {
+      evidence := io.verdictRed.evidence
+      when(!flight.context.arrival.meta.exempt) {
+        action := io.verdictRed.action
+        cause := io.verdictRed.cause
+      }
+    }
+    when(limits.exceeded) {
+      action := Action.drop
+      cause := Cause.overflow
+    }
+    /** the policy's selection stands, even if a limit made the drop its own */
+    val selected = Reg(Bool())
+    selected := policyRed && !flight.context.arrival.meta.exempt && io.verdictRed.cause =/= Cause.none
+    val dropped = action === Action.drop
+  }
+
+  /** Decisions of each queue between s0 and the commit. */
+  val deciding = for (q <- 0 until c.queues) yield new Area {
+    val count = Reg(UInt(3 bits)) init 0
+    val entered = issue.go && issue.queue === q
+    val decided = commit.valid && commit.context.request.queue === q
+    when(entered && !decided)(count := count + 1)
+    when(!entered && decided)(count := count - 1)
+    io.settled(q) := count === 0
+  }
+
+  val outcome = new Area {
+    val arrival = commit.context.arrival
+    val queue = commit.context.request.queue
+    val accepted = commit.valid && !commit.dropped
+    val rejected = commit.valid && commit.dropped
+
+    io.commit.valid := commit.valid
+    io.commit.queue := queue
+    io.commit.length := arrival.meta.length
+    io.commit.selected := commit.selected
+    io.commit.dropped := commit.dropped
+    io.commitRed := commit.red
+
+    io.link.valid := accepted
+    io.link.queue := queue
+    io.link.id := commit.context.descriptor
+    io.link.descriptor.chain := arrival.chain
+    io.link.descriptor.length := arrival.meta.length
+    io.link.descriptor.ecn := arrival.meta.ecn
+    io.link.descriptor.mark := commit.action === Action.mark
+    io.link.descriptor.ipVersion := arrival.meta.ipVersion
+    io.link.descriptor.ipOffset := arrival.meta.ipOffset
+    io.link.descriptor.stampNs := commit.context.request.nowNs
+    io.link.descriptor.sequence := commit.context.sequence
+
+    io.refund.valid := rejected
+    io.refund.queue := queue
+    io.refund.length := arrival.meta.length
+    io.refund.cells := arrival.chain.cells
+    io.free.valid := rejected
+    io.free.payload := arrival.chain
+    io.giveDescriptor.valid := rejected && commit.context.described
+    io.giveDescriptor.payload := commit.context.descriptor
+
+    io.event.valid := commit.valid
+    io.event.queue := queue
+    io.event.length := arrival.meta.length
+    io.event.ecn := arrival.meta.ecn
+    io.event.action := commit.action
+    io.event.cause := commit.cause
+  }
+
+  val trace = new Area {
+    private val at = commit.context.request
+    private def word(value: Data): Bits = value.asBits.resize(32)
+    val words = Vec(
+      at.nowNs(31 downto 0).asBits,
+      commit.evidence.probability.msb ## commit.context.arrival.meta.exempt ## at.ecn ## commit.cause.resize(4) ##
+        commit.action ## U(TraceRecord.kindArrival, 2 bits) ## at.queue.resize(4) ## at.nowNs(47 downto 32),
+      B(0, 10 bits) ## commit.context.unit ## commit.context.policy ## B(0, 2 bits) ## at.length,
+      word(at.bytes),
+      at.frames ## at.packets,
+      commit.evidence.average(42 downto 11).asBits,
+      commit.evidence.average(10 downto 0) ## B(0, 21 bits),
+      word(commit.evidence.count),
+      commit.evidence.probability(31 downto 0).asBits,
+      word(at.draw),
+      word(commit.evidence.idleSlots),
+      commit.context.sequence.asBits
+    )
+    io.trace.valid := commit.valid
+    io.trace.payload := words.asBits
+  }
+
+  io.busy := waiting.io.occupancy =/= 0 || deciding.map(_.count =/= 0).orR || io.arrival.valid
+}

@@ -1,0 +1,128 @@
+package weir.aqm
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.csr.RedConfig
+
+/** The exponentially weighted moving average of each queue, `avg ← avg + w·(q − avg)`, with its decay over idle time
+  * (docs/modules/ewma.md).
+  *
+  * Latency: `average` and its differences to the thresholds are valid 4 cycles after the request. Throughput: a
+  * request every 4 cycles, also of one queue; `idleSlots` relies on that distance. At reset the averages are 0.
+  */
+case class Ewma(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val config = in(Vec(RedConfig(), c.queues))
+    /** a frame of that queue is coming in */
+    val hint = slave(Flow(QueueTime(c)))
+    /** a departure left that queue empty */
+    val emptied = slave(Flow(QueueTime(c)))
+    /** a request of that queue, should it find the queue empty, has to wait */
+    val stall = out(Bits(c.queues bits))
+    val request = slave(Flow(PolicyRequest(c)))
+    /** q in the queue's unit, with the request */
+    val quantity = in(c.quantity)
+    val clear = in(Bits(c.queues bits))
+    val average = out(UInt(43 bits))
+    val belowMinimum = out(SInt(44 bits))
+    val belowMaximum = out(SInt(44 bits))
+    val belowDouble = out(SInt(45 bits))
+    val idleSlots = out(UInt(22 bits))
+    val live = out(Vec(UInt(43 bits), c.queues))
+  }
+  noIoPrefix()
+
+  val averages = Vec.fill(c.queues)(Reg(UInt(43 bits)) init 0)
+  io.live := averages
+
+  val decay = IdleDecay(c)
+  decay.io.config := io.config
+  decay.io.hint << io.hint
+  decay.io.emptied << io.emptied
+  decay.io.arrival.valid := io.request.valid
+  decay.io.arrival.queue := io.request.queue
+  decay.io.arrival.nowNs := io.request.nowNs
+  decay.io.arrival.empty := io.request.packets === 0
+  io.stall := decay.io.stall
+
+  /** avg' = base + (weight·difference + 2^35) >> 36:
+    * normal: base = avg, weight = W36, difference = q − avg;  after m ≥ 1 idle slots: base = 0, weight = A_idle,
+    * difference = avg;  w = 1: base = q, or 0 after idle slots, weight = 0.
+    */
+  val t0 = new Area {
+    val queue = io.request.queue
+    val red = PerQueue(io.config, queue)
+    val unity = red.weight.msb
+    val idle = io.request.packets === 0 && decay.io.factor.decays
+    val average = PerQueue(averages, queue)
+    val level = io.quantity @@ U(0, 22 bits)
+    val minuend = idle ? average | level
+    val subtrahend = idle ? U(0, 43 bits) | average
+    /** two's complement */
+    val difference = minuend.resize(44) - subtrahend.resize(44)
+    val decayed = decay.io.factor.mantissa >> decay.io.factor.shift
+    val weight = UInt(36 bits)
+    weight := idle ? decayed | red.weight(35 downto 0)
+    when(unity)(weight := 0)
+    val base = UInt(43 bits)
+    base := unity ? level | average
+    when(idle)(base := 0)
+    val update = io.request.valid && !PerQueue.bit(io.clear, queue)
+  }
+
+  /** weight·difference as unsigned partial products; a negative difference is 2^44 too large, so weight·2^44 comes
+    * off the base. The base without and with each threshold subtracted, 22 fraction bits, modulo 2^45.
+    */
+  val t1 = new Area {
+    val queue = RegNextWhen(t0.queue, io.request.valid)
+    val slots = RegNextWhen(t0.idle ? decay.io.factor.slots | U(0), io.request.valid)
+    val update = RegNext(t0.update) init False
+    val difference = RegNext(t0.difference)
+    val weight = RegNext(t0.weight)
+    val base = RegNext(t0.base)
+    val minimum = RegNext(t0.red.minimum)
+    val maximum = RegNext(t0.red.maximum)
+    val product = new PartialProducts(weight, difference)
+    val correction = difference.msb ? (weight << 8) | U(0, 44 bits)
+    val corrected = base.resize(45) - correction.resize(45)
+    val thresholds = Seq(U(0, 45 bits), (minimum << 11).resize(45), (maximum << 11).resize(45), (maximum << 12).resize(45))
+    val bases = Vec(thresholds.map(corrected - _))
+  }
+
+  /** The product without the term that starts at 2^36, which joins the bases instead */
+  val t2 = new Area {
+    val update = RegNext(t1.update && !PerQueue.bit(io.clear, t1.queue)) init False
+    val (upper, lower) = (t1.product.terms zip t1.product.offsets).zipWithIndex.partition(_._2 == Ewma.upperTerm)
+    val product = PartialProducts.sum(lower.map(_._1), 81)
+    val bases = Vec(RegNext(t1.bases).map(_ + upper.head._1._1))
+  }
+
+  /** Rounding and the last addition */
+  val t3 = new Area {
+    val update = RegNext(t2.update && !PerQueue.bit(io.clear, t1.queue)) init False
+    val product = RegNext(t2.product)
+    val bases = RegNext(t2.bases)
+    val results = Vec(bases.map(_ + product(80 downto 36) + product(35).asUInt))
+  }
+
+  /** t4: the results */
+  val t4 = new Area {
+    val results = RegNext(t3.results)
+  }
+  io.average := t4.results(0).resize(43)
+  io.belowMinimum := t4.results(1).asSInt.resize(44)
+  io.belowMaximum := t4.results(2).asSInt.resize(44)
+  io.belowDouble := t4.results(3).asSInt
+  io.idleSlots := t1.slots
+
+  for (q <- 0 until c.queues) {
+    when(t3.update && t1.queue === q)(averages(q) := t3.results(0).resize(43))
+    when(io.clear(q))(averages(q) := 0)
+  }
+}
+
+object Ewma {
+  /** which partial product is the lower limb of the weight by the upper limb of the difference */
+  val upperTerm = 2
+}

@@ -1,0 +1,190 @@
+package weir.aqm
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.csr.{RedConfig, Scaled}
+
+/** A request as the idle time sees it. */
+case class IdleArrival(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  val nowNs = c.time
+  /** the queue was found empty */
+  val empty = Bool()
+}
+
+/** How an average decayed: `A_idle = mantissa >> shift`. */
+case class IdleFactor() extends Bundle {
+  /** a result is held and decays by one slot or more */
+  val decays = Bool()
+  val mantissa = UInt(36 bits)
+  val shift = UInt(6 bits)
+  /** m */
+  val slots = UInt(22 bits)
+}
+
+/** Computes `A_idle ≈ (1−w)^(m+1)·2^36` while a frame is still coming in (docs/modules/ewma.md).
+  *
+  * Latency: a hint at c0 is held from c11 on, until the next request or `emptied` of its queue. Throughput: one hint a
+  * cycle. `factor` is combinational from `arrival.queue`. The last step, the shift by the integer part of the
+  * exponent, is left to the user, who has time for it. Idle times of 2^47 ns and more count as 0.
+  */
+case class IdleDecay(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val config = in(Vec(RedConfig(), c.queues))
+    val hint = slave(Flow(QueueTime(c)))
+    val emptied = slave(Flow(QueueTime(c)))
+    val arrival = slave(Flow(IdleArrival(c)))
+    val factor = out(IdleFactor())
+    val stall = out(Bits(c.queues bits))
+  }
+  noIoPrefix()
+
+  val arrivals = PerQueue.select(c.queues, io.arrival.valid, io.arrival.queue)
+  val empties = PerQueue.select(c.queues, io.emptied.valid, io.emptied.queue)
+  val hints = PerQueue.select(c.queues, io.hint.valid, io.hint.queue)
+  /** every hint of these queues that came in an earlier cycle is stale */
+  val stale = arrivals | empties
+
+  /** when the queue became empty; the later event wins, and `emptied` in one cycle */
+  val idleSince = Vec.fill(c.queues)(Reg(c.time) init 0)
+  for (q <- 0 until c.queues) {
+    when(arrivals(q) && io.arrival.empty)(idleSince(q) := io.arrival.nowNs)
+    when(empties(q))(idleSince(q) := io.emptied.nowNs)
+  }
+
+  /** alive(n): the queue whose hint is in stage cn and not stale, one bit a queue; stages 1 to 10 */
+  val alive = Vec.fill(11)(Bits(c.queues bits))
+  alive(0) := hints
+  for (n <- 1 to 10) alive(n) := RegNext(if (n == 1) alive(0) else alive(n - 1) & ~stale) init 0
+
+  /** i = max(0, now − idleSince), sign still in bit 47 */
+  val c0 = new Area {
+    val emptiedNow = io.emptied.valid && io.emptied.queue === io.hint.queue
+    val arrivedNow = io.arrival.valid && io.arrival.empty && io.arrival.queue === io.hint.queue
+    val since = UInt(c.timeWidth bits)
+    since := PerQueue(idleSince, io.hint.queue)
+    when(arrivedNow)(since := io.arrival.nowNs)
+    when(emptiedNow)(since := io.emptied.nowNs)
+    val idleNs = io.hint.nowNs - since
+    val rate = PerQueue(io.config, io.hint.queue).idleRate
+  }
+
+  /** i·Rm, partial products */
+  val c1 = new Area {
+    val queue = RegNext(io.hint.queue)
+    val idleNs = RegNext(c0.idleNs)
+    val rate = RegNext(c0.rate)
+    val product = new PartialProducts(idleNs(46 downto 0), rate.mantissa)
+  }
+
+  /** i·Rm, and where the 22 bits of m end in it */
+  val c2 = new Area {
+    val queue = RegNext(c1.queue)
+    val negative = RegNext(c1.idleNs.msb)
+    val exponent = RegNext(c1.rate.exponent)
+    val product = c1.product.sum(65)
+    val above = ShiftSaturate.above(65, exponent, 22)
+  }
+
+  /** min((i·Rm) >> Re, 2^22 − 1); the bound is 2^22 − 2, corrected in c4 */
+  val c3 = new Area {
+    val queue = RegNext(c2.queue)
+    val product = RegNext(c2.negative ? U(0, 65 bits) | c2.product)
+    val exponent = RegNext(c2.exponent)
+    val above = RegNext(c2.above)
+    val slots = ShiftSaturate(product, exponent, above, 22)
+    val decay = PerQueue(io.config, queue).decay
+  }
+
+  /** m·C, partial products. With all ones the bound was passed by one: then m + 1 is the number itself. */
+  val c4 = new Area {
+    val slots = RegNext(c3.slots)
+    val decay = RegNext(c3.decay)
+    val bounded = slots.andR
+    val product = new PartialProducts(slots, decay)
+  }
+
+  /** y = (m+1)·C = m·C + C */
+  val c5 = new Area {
+    val slots = RegNext(c4.slots & ~(c4.bounded.asUInt.resize(22)))
+    val once = RegNext(c4.bounded ? U(0, 42 bits) | c4.decay)
+    val exponent = c4.product.sum(64) + once
+  }
+
+  /** f_hi to the ROM; z = (f_lo·11629080) >> 15 = (f_lo·1453635) >> 12, 1453635 = 5·2^18 + 142915 */
+  val c6 = new Area {
+    val slots = RegNext(c5.slots)
+    val exponent = RegNext(c5.exponent)
+    val fractionHigh = exponent(35 downto 27)
+    val fractionLow = exponent(26 downto 0)
+    val rom = Exp2Rom()
+    rom.io.fraction := fractionHigh
+    val product = new PartialProducts(fractionLow, U(IdleDecay.ln2Low, 18 bits))
+    val five = RegNext(fractionLow +^ (fractionLow << 2))
+  }
+
+  /** z, 45 fraction bits; the shift I, at 40 and above 63 */
+  val c7 = new Area {
+    val slots = RegNext(c6.slots)
+    val whole = RegNext(c6.exponent(63 downto 36))
+    val shift = (whole >= 40) ? U(63, 6 bits) | whole.resize(6)
+    val z = PartialProducts.sum((c6.product.terms zip c6.product.offsets) :+ (c6.five -> 18), 48)(47 downto 12)
+  }
+
+  /** T·z, and z²/2, whose upper 26 bits are zz */
+  val c8 = new Area {
+    val slots = RegNext(c7.slots)
+    val shift = RegNext(c7.shift)
+    val z = RegNext(c7.z)
+    val power = c6.rom.io.value
+    val product = new PartialProducts(power, z)
+    val zTop = z(35 downto 18)
+    val square = RegNext(zTop * zTop)
+  }
+
+  /** T − ((T·h) >> 45) with h = z − zz is ⌊(T·2^45 + 2^45 − 1 − T·z + T·zz) / 2^45⌋: first without T·zz */
+  val c9 = new Area {
+    val slots = RegNext(c8.slots)
+    val shift = RegNext(c8.shift)
+    val power = RegNext(c8.power)
+    val zz = c8.square(35 downto 10)
+    val product = new PartialProducts(power, zz)
+    val ceiling = power @@ U(BigInt("1" * 45, 2), 45 bits)
+    val linear = (c8.product.terms zip c8.product.offsets)
+      .map { case (t, offset) => (t << offset).resize(81) }.foldLeft(ceiling)(_ - _)
+  }
+
+  /** the mantissa, before >> I */
+  val c10 = new Area {
+    val slots = RegNext(c9.slots)
+    val shift = RegNext(c9.shift)
+    val linear = RegNext(c9.linear)
+    val mantissa = (linear + c9.product.sum(81))(80 downto 45)
+  }
+
+  /** c11: one result a queue; the oldest that is not stale stays */
+  val held = for (q <- 0 until c.queues) yield new Area {
+    val valid = RegInit(False)
+    val factor = Reg(IdleFactor())
+    factor.decays.init(False)
+    when(alive(10)(q) && !valid) {
+      valid := True
+      factor.decays := c10.slots =/= 0
+      factor.mantissa := c10.mantissa
+      factor.shift := c10.shift
+      factor.slots := c10.slots
+    }
+    when(stale(q)) {
+      valid := False
+      factor.decays := False
+    }
+  }
+  io.factor := PerQueue(Vec(held.map(_.factor)), io.arrival.queue)
+  for (q <- 0 until c.queues) io.stall(q) := !held(q).valid && (1 to 10).map(alive(_)(q)).orR
+}
+
+object IdleDecay {
+  /** round(ln 2 · 2^24) / 8 without its upper three bits, which are 5 */
+  val ln2Low = 11629080 / 8 - (5 << 18)
+}

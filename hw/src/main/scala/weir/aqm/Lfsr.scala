@@ -1,0 +1,62 @@
+package weir.aqm
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+
+/** The random source: a 64-bit Fibonacci LFSR, x^64 + x^63 + x^61 + x^60 + 1, advanced 32 steps a draw
+  * (docs/modules/lfsr.md).
+  *
+  * Latency 0: `draw` is valid whenever the first one after reset or a seed has been computed, one cycle. Throughput:
+  * one draw a cycle. State 0 cannot be reached; reset starts from [[Lfsr.resetState]].
+  */
+case class Lfsr(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val seed = slave(Flow(Bits(64 bits)))
+    /** answer `fixedDraw`; the state advances nevertheless */
+    val fixed = in(Bool())
+    val fixedDraw = in(UInt(c.drawWidth bits))
+    /** a draw is taken in this cycle */
+    val next = in(Bool())
+    val draw = out(UInt(c.drawWidth bits))
+  }
+  noIoPrefix()
+
+  /** the state after the draw that is on offer: always one leap ahead */
+  val state = Reg(Bits(64 bits)) init Lfsr.leap(Lfsr.resetState)
+  /** a seed has been loaded and not been advanced yet */
+  val seeded = RegInit(False)
+
+  seeded := io.seed.valid
+  when(io.next || seeded)(state := Lfsr.leap(state))
+  when(io.seed.valid) {
+    state := io.seed.payload
+    when(io.seed.payload === 0)(state := Lfsr.resetState)
+  }
+
+  val drawn = state(31 downto 32 - c.drawWidth).asUInt
+  io.draw := io.fixed ? io.fixedDraw | drawn
+}
+
+object Lfsr {
+  /** 2^64 / golden ratio */
+  val resetState = BigInt("9E3779B97F4A7C15", 16)
+  /** steps a draw */
+  val steps = 32
+
+  /** The state 32 steps on. A step is `state ← (state << 1) | (s63 ^ s62 ^ s60 ^ s59)`; as no tap is lower than bit
+    * 59, the 32 new bits depend on old bits only and each is one four-input function.
+    */
+  def leap(state: Bits): Bits = {
+    val fresh = Bits(steps bits)
+    for (k <- 0 until steps) // the bit of step k ends at position 31 - k
+      fresh(steps - 1 - k) := state(63 - k) ^ state(62 - k) ^ state(60 - k) ^ state(59 - k)
+    state(31 downto 0) ## fresh
+  }
+
+  /** The same on a constant. */
+  def leap(state: BigInt): BigInt = (0 until steps).foldLeft(state) { (s, _) =>
+    val bit = Seq(63, 62, 60, 59).map(s.testBit).reduce(_ ^ _)
+    ((s << 1) & ((BigInt(1) << 64) - 1)) | (if (bit) 1 else 0)
+  }
+}

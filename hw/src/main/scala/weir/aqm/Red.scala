@@ -1,0 +1,222 @@
+package weir.aqm
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.csr.RedConfig
+
+/** RED's decision, given the average (docs/modules/red.md): `u·ω·2^28 < p·g`, no divider.
+  *
+  * Latency: the verdict is valid 10 cycles after the request (t10); `Ewma` answers at t4. Throughput: a request every
+  * 4 cycles; values that are needed for longer than a cycle are held in registers that rely on that distance. The
+  * commit of a request comes at t11. Parameters are sampled at t0 and t2.
+  */
+case class Red(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val config = in(Vec(RedConfig(), c.queues))
+    val request = slave(Flow(PolicyRequest(c)))
+    /** from [[Ewma]], t4 */
+    val average = in(UInt(43 bits))
+    val belowMinimum, belowMaximum = in(SInt(44 bits))
+    val belowDouble = in(SInt(45 bits))
+    val idleSlots = in(UInt(22 bits))
+    val commit = slave(Flow(PolicyCommit(c)))
+    /** the queue's count starts anew */
+    val clear = in(Bits(c.queues bits))
+    val verdict = master(Flow(PolicyVerdict(c)))
+  }
+  noIoPrefix()
+
+  /** stage(n): a request is in tn */
+  val stage = Vec.fill(10)(Bool())
+  stage(0) := io.request.valid
+  for (n <- 1 to 9) stage(n) := RegNext(stage(n - 1)) init False
+
+  /** t1 to t4 */
+  val arrival = new Area {
+    private val red = PerQueue(io.config, io.request.queue)
+    val queue = RegNextWhen(io.request.queue, stage(0))
+    val length = RegNextWhen(io.request.length, stage(0))
+    val draw = RegNextWhen(io.request.draw, stage(0))
+    val ecn = RegNextWhen(io.request.ecn, stage(0))
+    val few = RegNextWhen(io.request.packets <= 1, stage(0))
+    val mean = RegNextWhen(red.meanReciprocal, stage(0))
+    val byteMode = RegNextWhen(red.byteMode, stage(0))
+    val spread = RegNextWhen(red.spread, stage(0))
+    val exemptFirst = RegNextWhen(red.exemptFirst, stage(0))
+  }
+
+  /** t3 to t6 */
+  val parameters = new Area {
+    private val red = PerQueue(io.config, arrival.queue)
+    val slope = RegNextWhen(red.slope, stage(2))
+    val gentleSlope = RegNextWhen(red.gentleSlope, stage(2))
+    val maxP = RegNextWhen(red.maxP, stage(2))
+    val gentle = RegNextWhen(red.gentle, stage(2))
+    val ecn = RegNextWhen(red.ecn, stage(2))
+    val hardDrop = RegNextWhen(red.hardDrop, stage(2))
+    val noDrop = RegNextWhen(red.noDrop, stage(2))
+  }
+
+  val count = RedCount(c)
+  count.io.request << io.request
+  count.io.exemptFirst := arrival.exemptFirst
+  count.io.commit << io.commit
+  count.io.clear := io.clear
+
+  /** κ = 1 or L/mean, UQ14.20; product t2 to t5, κ t3 to t6 */
+  val size = new Area {
+    val byBytes = arrival.byteMode =/= 0
+    val product = RegNext(arrival.length * arrival.mean.mantissa)
+    val kappa = RegNext(byBytes ? (product >> arrival.mean.exponent) | U(1 << 20, 32 bits))
+  }
+
+  /** h for both counts that are possible, UQ16.20. `kept` needs t2 to t4; `restarted` is small and done at t3. */
+  val spreading = new Area {
+    val after = arrival.byteMode === 1
+    val before = arrival.byteMode(1)
+    val keptBytes = new PartialProducts(count.io.kept.bytes, arrival.mean.mantissa)
+    val keptMeans = RegNext(keptBytes.sum(42))
+    val above = RegNext(ShiftSaturate.above(42, arrival.mean.exponent, 36))
+    val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets)
+    val keptPackets = count.io.kept.packets
+
+    val restartedBytes = RegNext(count.io.restarted.bytes * arrival.mean.mantissa)
+    val restarted = Reg(UInt(36 bits))
+    restarted := (count.io.restarted.packets @@ U(0, 20 bits)).resize(36)
+    when(after)(restarted := (restartedBytes >> arrival.mean.exponent).resize(36))
+    when(before)(restarted := (count.io.restarted.packets(1) ? (size.kappa << 1) | size.kappa.resize(33)).resize(36))
+    when(before && count.io.restarted.packets === 0)(restarted := 0)
+  }
+
+  /** Region, h, slope products */
+  val t4 = new Area {
+    val outside = io.belowMinimum.msb
+    val upper = !io.belowMaximum.msb
+    val forced = !outside && (!io.belowDouble.msb || upper && !parameters.gentle)
+    count.io.outside := outside
+    count.io.forced := forced
+
+    val sizes = spreading.keptSizes.sum(48)
+    val kept = UInt(36 bits)
+    kept := spreading.keptPackets @@ U(0, 20 bits)
+    when(spreading.after) {
+      kept := ShiftSaturate(spreading.keptMeans, arrival.mean.exponent, spreading.above, 36)
+    }
+    when(spreading.before)(kept := sizes.sat(12))
+    val h = count.io.restart ? spreading.restarted | kept
+
+    val lowerProduct = new PartialProducts(parameters.slope.mantissa, io.belowMinimum(42 downto 7).asUInt)
+    val upperProduct = new PartialProducts(parameters.gentleSlope.mantissa, io.belowMaximum(42 downto 7).asUInt)
+  }
+
+  /** t5 to t8 */
+  val middle = new Area {
+    val draw = RegNextWhen(arrival.draw, stage(4))
+    val waits = RegNextWhen(arrival.spread === 2, stage(4))
+    val h = RegNextWhen((arrival.spread === 0) ? U(0, 36 bits) | t4.h, stage(4))
+    val upper = RegNextWhen(t4.upper, stage(4))
+    val inBand = RegNextWhen(!t4.outside && !t4.forced, stage(4))
+    val forced = RegNextWhen(t4.forced, stage(4))
+    val few = RegNextWhen(arrival.few, stage(4))
+    val exempt = RegNextWhen(count.io.fresh && arrival.exemptFirst, stage(4))
+    val used = RegNextWhen(count.io.used, stage(4))
+    val average = RegNextWhen(io.average, stage(4))
+    val idleSlots = RegNextWhen(io.idleSlots, stage(4))
+    val action = RegNextWhen(selectedAction(arrival.ecn, t4.forced), stage(4))
+  }
+
+  /** What selection means for a packet */
+  private def selectedAction(ecn: UInt, forced: Bool): UInt = {
+    val action = UInt(2 bits)
+    action := Action.drop
+    when(parameters.ecn && !(forced && parameters.hardDrop)) {
+      when(parameters.noDrop || ecn === Ecn.ce)(action := Action.accept)
+      when(ecn === Ecn.ect0 || ecn === Ecn.ect1)(action := Action.mark)
+    }
+    action
+  }
+
+  /** u·h; slope·(avg − threshold) of the region */
+  val t5 = new Area {
+    val spread = new PartialProducts(middle.draw, middle.h)
+    val terms = (t4.lowerProduct.terms zip t4.upperProduct.terms).map { case (l, u) => middle.upper ? u | l }
+    val slope = PartialProducts.sum(terms zip t4.lowerProduct.offsets, 54)
+    val exponent = middle.upper ? parameters.gentleSlope.exponent | parameters.slope.exponent
+    val above = ShiftSaturate.above(54, exponent, 32)
+  }
+
+  /** g = sat36(κ + spread·((u·h) >> 24)); p but for its bound: carry or overflow make it one */
+  val t6 = new Area {
+    val gExact = (t5.spread.sum(62) + (size.kappa << 24).resize(62)) >> 24
+    val g = RegNextWhen(gExact.sat(2), stage(6))
+    val slope = RegNext(t5.slope)
+    val exponent = RegNext(t5.exponent)
+    val above = RegNext(t5.above)
+    val fraction = (slope >> exponent).resize(32) +^ (middle.upper ? parameters.maxP | U(0))
+    val overflow = ShiftSaturate.overflow(slope, above)
+  }
+
+  /** p·g, p·h */
+  val t7 = new Area {
+    val fraction = RegNext(t6.fraction)
+    val overflow = RegNext(t6.overflow)
+    val one = overflow || fraction.msb
+    val decision = new PartialProducts(fraction(31 downto 0), t6.g)
+    val waiting = new PartialProducts(fraction(31 downto 0), middle.h)
+  }
+
+  /** Sums; the same tests for p = 1, which need no product */
+  val t8 = new Area {
+    val one = RegNext(t7.one)
+    val fraction = RegNext(t7.fraction(31 downto 0))
+    val scaledDraw = middle.waits ? (middle.draw << 1) | middle.draw.resize(25)
+    val decision = t7.decision.sum(68)
+    val waiting = t7.waiting.sum(68)
+    val decisionOne = scaledDraw < (t6.g << 4)
+    val waitingOne = (middle.h >> 20) =/= 0
+  }
+
+  /** t9 to t12 */
+  val late = new Area {
+    val one = RegNextWhen(t8.one, stage(8))
+    val scaledDraw = RegNextWhen(t8.scaledDraw, stage(8))
+    val decision = RegNextWhen(t8.decision, stage(8))
+    val waiting = RegNextWhen(t8.waiting, stage(8))
+    val decisionOne = RegNextWhen(t8.decisionOne, stage(8))
+    val waitingOne = RegNextWhen(t8.waitingOne || !middle.waits, stage(8))
+    val waits = RegNextWhen(middle.waits, stage(8))
+    val possible = RegNextWhen(middle.inBand && !middle.few && !middle.exempt, stage(8))
+    val forced = RegNextWhen(middle.forced && !middle.few, stage(8))
+    val action = RegNextWhen(middle.action, stage(8))
+    val evidence = Reg(PolicyEvidence(c))
+    when(stage(8)) {
+      evidence.average := middle.average
+      evidence.count := middle.used
+      evidence.idleSlots := middle.idleSlots
+      evidence.probability := t8.fraction.resize(33)
+      when(t8.one)(evidence.probability := BigInt(1) << 32)
+      when(!middle.inBand)(evidence.probability := 0)
+      when(middle.forced)(evidence.probability := BigInt(1) << 32)
+    }
+  }
+
+  /** The comparison */
+  val t9 = new Area {
+    val less = (late.scaledDraw << 28).resize(68) < late.decision
+    val waited = (late.waiting >> 52) =/= 0 || !late.waits
+    val early = late.possible && (late.one ? (late.decisionOne && late.waitingOne) | (less && waited))
+    val verdict = PolicyVerdict(c)
+    verdict.action := Action.accept
+    verdict.cause := Cause.none
+    when(early || late.forced)(verdict.action := late.action)
+    when(early)(verdict.cause := Cause.early)
+    when(late.forced)(verdict.cause := Cause.forced)
+    verdict.evidence := late.evidence
+  }
+
+  val answered = RegNext(stage(9)) init False
+  val verdict = RegNextWhen(t9.verdict, stage(9))
+  io.verdict.valid := answered
+  io.verdict.payload := verdict
+}

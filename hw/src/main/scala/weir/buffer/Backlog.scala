@@ -1,0 +1,99 @@
+package weir.buffer
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+
+/** What a packet adds to its queue or takes from it. */
+case class BacklogChange(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  val length = c.length
+  val cells = UInt(8 bits)
+}
+
+/** A queue's fill in every unit. */
+case class Fill(c: WeirConfig) extends Bundle {
+  val bytes = c.quantity
+  val packets, frames = c.count
+  val cells = UInt(15 bits)
+}
+
+/** The fill of every queue: what `q` is. An arrival enters when its decision is requested and is refunded when
+  * it is dropped; a packet leaves at its departure.
+  *
+  * Each of the three may come every fourth cycle, also together. A change is seen in `fill` two cycles later, in
+  * `sharedUsed` four cycles later.
+  */
+class Backlog(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val enter, refund, leave = slave(Flow(BacklogChange(c)))
+    val reserve = in(Vec(UInt(15 bits), c.queues))
+    val fill = out(Vec(Fill(c), c.queues))
+    /** cells that queues hold beyond their reserves */
+    val sharedUsed = out(UInt(15 bits))
+    /** a departure has left this queue empty */
+    val emptied = master(Flow(c.queueId))
+    /** restarts the peaks */
+    val snapshot = in Bool ()
+    val peakBytes = out(Vec(c.quantity, c.queues))
+    val peakPackets = out(Vec(c.count, c.queues))
+    val held = out(UInt(c.countWidth bits))
+  }
+  noIoPrefix()
+
+  val queues = for (q <- 0 until c.queues) yield new Area {
+    private def of(flow: Flow[BacklogChange]) = flow.valid && flow.queue === q
+    private def only[T <: UInt](condition: Bool, value: UInt) = Mux(condition, value, U(0, widthOf(value) bits))
+
+    val entered = of(io.enter)
+    val refunded = of(io.refund)
+    val leaving = of(io.leave)
+
+    val changeBytes = Reg(SInt(17 bits)) init 0
+    changeBytes := only(entered, io.enter.length).resize(17 bits).asSInt -
+      (only(refunded, io.refund.length) +^ only(leaving, io.leave.length)).resize(17 bits).asSInt
+    val changePackets = Reg(SInt(3 bits)) init 0
+    changePackets := entered.asUInt.resize(3 bits).asSInt - (refunded.asUInt +^ leaving.asUInt).resize(3 bits).asSInt
+    val changeCells = Reg(SInt(11 bits)) init 0
+    changeCells := only(entered, io.enter.cells).resize(11 bits).asSInt -
+      (only(refunded, io.refund.cells) +^ only(leaving, io.leave.cells)).resize(11 bits).asSInt
+    val left = RegNext(leaving) init False
+
+    val bytes = Reg(c.quantity) init 0
+    val packets = Reg(c.count) init 0
+    val cells = Reg(UInt(15 bits)) init 0
+    bytes := (bytes.asSInt + changeBytes.resize(c.quantityWidth bits)).asUInt
+    val packetsAfter = (packets.asSInt + changePackets.resize(c.countWidth bits)).asUInt
+    packets := packetsAfter
+    cells := (cells.asSInt + changeCells.resize(15 bits)).asUInt
+    val emptied = RegNext(left && packetsAfter === 0) init False
+
+    val excess = Reg(UInt(15 bits)) init 0
+    val beyond = cells.resize(16 bits).asSInt - io.reserve(q).resize(16 bits).asSInt
+    excess := Mux(beyond.msb, U(0, 15 bits), beyond.asUInt.resize(15 bits))
+
+    val peakBytes = Reg(c.quantity) init 0
+    val peakPackets = Reg(c.count) init 0
+    when(io.snapshot || bytes > peakBytes)(peakBytes := bytes)
+    when(io.snapshot || packets > peakPackets)(peakPackets := packets)
+
+    io.fill(q).bytes := bytes
+    io.fill(q).packets := packets
+    // A group holds one packet.
+    io.fill(q).frames := packets
+    io.fill(q).cells := cells
+    io.peakBytes(q) := peakBytes
+    io.peakPackets(q) := peakPackets
+  }
+
+  val sharedUsed = Reg(UInt(15 bits)) init 0
+  sharedUsed := queues.map(_.excess).reduceBalancedTree(_ + _)
+  io.sharedUsed := sharedUsed
+
+  val held = Reg(UInt(c.countWidth bits)) init 0
+  held := queues.map(_.packets).reduceBalancedTree(_ + _)
+  io.held := held
+
+  io.emptied.valid := queues.map(_.emptied).orR
+  io.emptied.payload := OHToUInt(queues.map(_.emptied)).resized
+}

@@ -1,0 +1,50 @@
+package weir.buffer
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+
+/** A word to be written: the `index`-th of its cell. */
+case class CellWrite(c: WeirConfig) extends Bundle {
+  val cell = c.cellId
+  val index = UInt(log2Up(c.wordsPerCell) bits)
+  val data = Bits(c.wordWidth bits)
+}
+
+/** A word to be read. */
+case class CellRead(c: WeirConfig) extends Bundle {
+  val cell = c.cellId
+  val index = UInt(log2Up(c.wordsPerCell) bits)
+}
+
+/** The shared packet buffer: cells of four 128-bit words, one write and one read port.
+  *
+  * A word is in the RAM two cycles after `write`; a read answers three cycles after `read` (registered address,
+  * RAM, registered output), in order, one a cycle.
+  */
+class CellStore(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val write = slave(Flow(CellWrite(c)))
+    val read = slave(Flow(CellRead(c)))
+    val word = master(Flow(Bits(c.wordWidth bits)))
+  }
+  noIoPrefix()
+
+  private val words = Mem(Bits(c.wordWidth bits), c.cells * c.wordsPerCell)
+
+  val writing = new Area {
+    val valid = RegNext(io.write.valid) init False
+    val address = RegNext(io.write.cell @@ io.write.index)
+    val data = RegNext(io.write.data)
+    words.write(address, data, valid)
+  }
+
+  val reading = new Area {
+    val valid = RegNext(io.read.valid) init False
+    val address = RegNext(io.read.cell @@ io.read.index)
+    val data = words.readSync(address, valid)
+    val answered = RegNext(valid) init False
+    io.word.valid := RegNext(answered) init False
+    io.word.payload := RegNext(data)
+  }
+}

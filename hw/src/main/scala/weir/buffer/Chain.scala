@@ -1,0 +1,36 @@
+package weir.buffer
+
+import spinal.core._
+import weir.WeirConfig
+import weir.frame.FrameMeta
+
+/** A chain of cells, linked from `first` to `last` through the next-RAM. */
+case class Chain(c: WeirConfig) extends Bundle {
+  val first, last = c.cellId
+  /** number of cells, 1 to 144 */
+  val cells = UInt(8 bits)
+}
+
+/** A good frame in the buffer, on its way to Admit. */
+case class Arrival(c: WeirConfig) extends Bundle {
+  val meta = FrameMeta(c)
+  val chain = Chain(c)
+}
+
+/** What is known of a queued packet. Kept in the descriptor table from its admission to its departure. */
+case class Descriptor(c: WeirConfig) extends Bundle {
+  val chain = Chain(c)
+  val length = c.length
+  /** codepoint on arrival */
+  val ecn = UInt(2 bits)
+  /** CE is to be written at the egress */
+  val mark = Bool()
+  /** 0 none, 1 IPv4, 2 IPv6 */
+  val ipVersion = UInt(2 bits)
+  /** VLAN tags before the IP header */
+  val ipOffset = UInt(2 bits)
+  /** time of the request that admitted it */
+  val stampNs = c.time
+  /** number of the arrival in the core */
+  val sequence = UInt(32 bits)
+}

@@ -1,0 +1,182 @@
+package weir.csr
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+
+/** The registers of a core and its queues, as listed in [[RegisterMap]].
+  *
+  * An access takes 5 cycles, from `bus.valid` to `bus.ready`: take the request, decode, gather (first half of the read
+  * multiplexer), execute (second half), respond. Longer: reads of counters (passed on to `counters`), writes to
+  * a queue's configuration while its apply is pending, and SNAPSHOT while `snapshotBusy`. All side effects happen in
+  * the cycle of `bus.ready`.
+  *
+  * Configuration is written to shadow registers. APPLY raises `apply(q)` until a cycle with `applyReady(q)`; the
+  * queue's whole live configuration changes at the end of that cycle. CORE_APPLY does so at once. In reset shadow and
+  * live configuration take the reset values; `softReset` is only passed on.
+  */
+case class RegisterFile(c: WeirConfig) extends Component {
+  val io = new RegisterPorts(c) {
+    val bus = slave(CsrBus(RegisterMap.addressWidth - 2))
+  }
+
+  private val coreRegisters = RegisterMap.core.built(c)
+  private val queueRegisters = RegisterMap.queue.built(c)
+
+  private object State extends SpinalEnum { val idle, decode, gather, execute, forward, respond = newElement() }
+  private val state = RegInit(State.idle())
+
+  private val request = new Area {
+    val address = RegNextWhen(io.bus.address, state === State.idle)
+    val wdata = RegNextWhen(io.bus.wdata, state === State.idle)
+    val write = RegNextWhen(io.bus.write, state === State.idle)
+    when(state === State.idle && io.bus.valid)(state := State.decode)
+  }
+
+  private val decode = new Area {
+    val decoder = RegisterDecoder(c)
+    decoder.io.address := request.address
+    val core = RegNext(decoder.io.core)
+    val queue = RegNext(decoder.io.queue)
+    val mapped = RegNext(decoder.io.mapped)
+    val writable = RegNext(decoder.io.writable)
+    val counter = RegNext(decoder.io.counter)
+    val shadow = RegNext(decoder.io.shadow)
+    private def hits(registers: Seq[Register], prefix: String): Map[String, Bool] = registers.map { r =>
+      r.name -> RegNext(request.address.resize(8) === r.word).setName(s"hit_${prefix}_${r.name}")
+    }.toMap
+    /** the low 8 address bits are those of this register */
+    val coreHit = hits(coreRegisters.filter(_.kind != Kind.Counter), "core")
+    val queueHit = hits(queueRegisters.filter(_.kind != Kind.Counter), "queue")
+    when(state === State.decode)(state := State.gather)
+  }
+
+  /** The one cycle of an access that changes anything. */
+  private val strobe = RegInit(False)
+  private def written(name: String): Bool = strobe && decode.core && decode.coreHit(name)
+  private def triggered(name: String): Bool = written(name) && request.wdata(0)
+
+  /** Registers that the host writes, of block 0 or of a queue. */
+  private class Words(registers: Seq[Register], selected: Bool, hit: Map[String, Bool], prefix: String) extends Area {
+    val value: Map[String, Bits] = registers.filter(_.access == Access.ReadWrite).map { r =>
+      val word = Reg(Bits(32 bits)).setName(s"${prefix}_${r.name}") init B(r.reset.of(c), 32 bits)
+      when(strobe && selected && hit(r.name))(word := request.wdata & B(r.mask, 32 bits))
+      r.name -> word
+    }.toMap
+  }
+  private def resets(registers: Seq[Register])(name: String): Bits =
+    B(registers.find(_.name == name).get.reset.of(c), 32 bits)
+
+  private val coreWords = new Words(coreRegisters, decode.core, decode.coreHit, "core")
+  private val queueWords = for (q <- 0 until c.queues)
+    yield new Words(queueRegisters, decode.queue(q), decode.queueHit, s"queue$q")
+
+  private val coreApply = new Area {
+    val now = triggered("CORE_APPLY")
+    val live = Reg(CoreConfig(c)) init LiveConfig.core(c, resets(coreRegisters))
+    when(now)(live := LiveConfig.core(c, coreWords.value))
+    io.coreConfig := live
+  }
+
+  private val queueApply = for (q <- 0 until c.queues) yield new Area {
+    val pending = RegInit(False)
+    val live = Reg(QueueConfig(c)) init LiveConfig.queue(c, resets(queueRegisters))
+    val next = LiveConfig.queue(c, queueWords(q).value)
+    val changes = RegNext(next.policy =/= live.policy || next.unit =/= live.unit) init False
+    val applied = pending && io.applyReady(q)
+    pending setWhen (strobe && decode.queue(q) && decode.queueHit("APPLY") && request.wdata(0))
+    when(applied) {
+      pending := False
+      live := next
+    }
+    io.queueConfig(q) := live
+    io.apply(q) := pending
+    io.applied(q) := applied
+    io.clearAverage(q) := applied && changes
+  }
+  private val applyPending = queueApply.map(_.pending).orR
+
+  private val generation = new Area {
+    val more = RegNext(CountOne(io.applied).resize(4) + coreApply.now.asUInt) init 0
+    val count = Reg(UInt(32 bits)) init 0
+    count := count + more
+  }
+
+  private val pulses = new Area {
+    io.softReset := triggered("CTRL")
+    io.snapshot := triggered("SNAPSHOT")
+    io.tracePop := triggered("TRACE_POP")
+    io.seed.valid := RegNext(written("LFSR_SEED_HI")) init False
+    io.seed.payload := coreWords.value("LFSR_SEED_HI") ## coreWords.value("LFSR_SEED_LO")
+  }
+
+  private val gather = new Area {
+    val nowHigh = Reg(Bits(16 bits)) init 0
+    when(state === State.gather) {
+      state := State.execute
+      when(decode.core && decode.coreHit("NOW_LO") && !request.write)(nowHigh := io.now(47 downto 32).asBits)
+    }
+
+    private def constants = coreRegisters.filter(_.kind == Kind.Constant).map(r => r.name -> B(r.reset.of(c), 32 bits))
+    private def status = Seq(io.statusLinkUp, io.resetting, io.quiet, io.snapshotBusy, applyPending)
+    private def coreLive: Seq[(String, Bits)] = Seq(
+      "STATUS" -> status.asBits(), "GENERATION" -> generation.count.asBits,
+      "NOW_LO" -> io.now(31 downto 0).asBits, "NOW_HI" -> nowHigh,
+      "TRACE_LEVEL" -> io.traceLevel.asBits, "FREE_CELLS" -> io.freeCells.asBits,
+      "FREE_CELLS_MIN" -> io.freeCellsMin.asBits, "HELD_PACKETS" -> io.heldPackets.asBits
+    ) ++ io.traceData.zipWithIndex.map { case (word, n) => s"TRACE_DATA$n" -> word }
+    private def queueLive(live: QueueLive): Seq[(String, Bits)] = Seq(
+      "LIVE_BYTES" -> live.bytes.asBits, "LIVE_PACKETS" -> live.packets.asBits,
+      "LIVE_FRAMES" -> live.frames.asBits, "LIVE_CELLS" -> live.cells.asBits,
+      "LIVE_AVERAGE" -> live.average(42 downto 11).asBits,
+      "PEAK_BYTES" -> live.peakBytes.asBits, "PEAK_PACKETS" -> live.peakPackets.asBits)
+    private def withHits(hit: Map[String, Bool], words: Seq[(String, Bits)]) =
+      words.map { case (name, word) => hit(name) -> word.resize(32) }
+
+    val mux = new ReadMux(
+      (decode.core -> withHits(decode.coreHit, constants ++ coreLive ++ coreWords.value)) +:
+        (0 until c.queues).map(q =>
+          decode.queue(q) -> withHits(decode.queueHit, queueLive(io.live(q)) ++ queueWords(q).value)))
+
+    private def policyBuilt: Bool = {
+      val policy = RegisterMap.queue("POLICY").field("POLICY")
+      c.policies.toSeq.sortBy(_.id).map(request.wdata(policy.high downto policy.low).asUInt === _.id).orR
+    }
+    val badPolicy = decode.queue.orR && decode.queueHit("POLICY") && !policyBuilt
+    val nothingToPop = decode.core && decode.coreHit("TRACE_POP") && request.wdata(0) && io.traceLevel === 0
+    val illegal = RegNext(!decode.mapped || request.write && (!decode.writable || badPolicy || nothingToPop))
+  }
+
+  private val execute = new Area {
+    val rdata = Reg(Bits(32 bits))
+    val error = Reg(Bool())
+    val waitsForApply = decode.shadow && (decode.queue & io.apply).orR
+    val waitsForSnapshot = decode.core && decode.coreHit("SNAPSHOT") && io.snapshotBusy
+    val waits = request.write && !gather.illegal && (waitsForApply || waitsForSnapshot)
+
+    strobe := False
+    when(state === State.execute && !waits) {
+      state := Mux(decode.counter && !request.write, State.forward(), State.respond())
+      strobe := request.write && !gather.illegal
+      rdata := gather.mux.data
+      error := gather.illegal
+    }
+
+    io.counters.valid := state === State.forward
+    io.counters.write := False
+    io.counters.address := request.address
+    io.counters.wdata := 0
+    when(state === State.forward && io.counters.ready) {
+      state := State.respond
+      rdata := io.counters.rdata
+      error := io.counters.error
+    }
+
+    io.bus.ready := state === State.respond
+    io.bus.rdata := rdata
+    io.bus.error := error
+    when(state === State.respond)(state := State.idle)
+  }
+
+  io.busy := state =/= State.idle || io.bus.valid || applyPending || io.seed.valid || generation.more =/= 0
+}

@@ -1,0 +1,169 @@
+package weir.csr
+
+import weir.{Policy, WeirConfig}
+
+/** The single source of the registers: decoder, storage, C header, Python names, JSON and Markdown come from it. */
+object RegisterMap {
+  import Access._
+  import Kind._
+
+  val magic: BigInt = BigInt(0x57454952L)
+  val (major, minor, patch) = (0, 1, 0)
+  val queueBase = 0x1000
+  val queueStride = 0x400
+  val addressWidth = 16
+
+  /** Bit n: policy number n is built; bit 16: trace. */
+  def features(c: WeirConfig): BigInt = c.policies.map(p => BigInt(1) << p.id).sum + (BigInt(1) << 16)
+
+  private def flag(name: String, bit: Int, description: String) = Field(name, bit, bit, description)
+  private def bits(name: String, high: Int, low: Int, description: String) = Field(name, high, low, description)
+
+  private def constant(name: String, offset: Int, value: Value, description: String, fields: Field*) =
+    Register(name, offset, ReadOnly, Constant, value, fields = fields, description = description)
+  private def live(name: String, offset: Int, bits: Int, description: String, fields: Field*) =
+    Register(name, offset, ReadOnly, Live, bits = bits, fields = fields, description = description)
+  private def trigger(name: String, offset: Int, description: String, fields: Field*) =
+    Register(name, offset, WriteOnly, Trigger, bits = 1, fields = fields, description = description)
+  private def shadow(name: String, offset: Int, bits: Int, reset: Value, description: String, fields: Field*) =
+    Register(name, offset, ReadWrite, Shadow, reset, bits, fields, description)
+  private def storage(name: String, offset: Int, description: String) =
+    Register(name, offset, ReadWrite, Storage, description = description)
+
+  /** A 64-bit counter: two registers, low word first. */
+  private def wide(name: String, offset: Int, description: String): Seq[Register] =
+    for ((half, i) <- Seq("LO" -> 0, "HI" -> 1))
+      yield Register(s"${name}_$half", offset + 4 * i, ReadOnly, Counter,
+        description = s"$description, ${if (i == 0) "low" else "high"} word")
+
+  /** A pair of 64-bit counters, 16 bytes. */
+  private def counter(name: String, offset: Int, description: String): Seq[Register] =
+    wide(s"${name}_PACKETS", offset, s"$description: packets") ++
+      wide(s"${name}_BYTES", offset + 8, s"$description: bytes")
+
+  private val identity = Seq(
+    constant("MAGIC", 0x000, Value(magic), "\"WEIR\""),
+    constant("VERSION", 0x004, Value((BigInt(major) << 16) + (minor << 8) + patch), "version of the hardware",
+      bits("MAJOR", 31, 16, ""), bits("MINOR", 15, 8, ""), bits("PATCH", 7, 0, "")),
+    constant("FEATURES", 0x008, Value.built("by build")(features), "what is built",
+      bits("POLICIES", 15, 0, "bit n: policy number n"), flag("TRACE", 16, "trace records")),
+    constant("PARAMS", 0x00C, Value.built("by build")(c => BigInt(c.dataWidth) * 256 + c.queues), "sizes",
+      bits("QUEUES", 7, 0, "queues"), bits("DATA_WIDTH", 23, 8, "bits of tdata")),
+    constant("CELLS", 0x010, Value.built("by build")(c => c.cells), "cells of the buffer"),
+    constant("DESCRIPTORS", 0x014, Value.built("by build")(c => c.descriptors), "packets the buffer can hold"),
+    constant("CLOCK_HZ", 0x018, Value.built("by build")(c => c.clockHz), "frequency of clk"),
+    constant("CELL_BYTES", 0x01C, Value.built("by build")(c => c.cellBytes), "bytes of a cell")
+  )
+
+  private val control = Seq(
+    trigger("CTRL", 0x020, "control",
+      flag("RESET", 0, "datapath, queues and counters start anew, configuration stays; a frame being sent is finished")),
+    live("STATUS", 0x024, 32, "state",
+      flag("LINK_UP", 0, "link_up"), flag("RESETTING", 1, "a reset is being carried out"),
+      flag("QUIET", 2, "nothing moves"), flag("SNAPSHOT_BUSY", 3, "counters are being copied"),
+      flag("APPLY_BUSY", 4, "an APPLY has not been taken over yet")),
+    live("GENERATION", 0x028, 32, "applies so far"),
+    trigger("SNAPSHOT", 0x02C, "bit 0: copy all counters"),
+    storage("SCRATCH", 0x030, "free for the host"),
+    trigger("CORE_APPLY", 0x034, "bit 0: take over 0x040 to 0x0BF"),
+    live("NOW_LO", 0x038, 32, "now_ns 31:0; reading it latches NOW_HI"),
+    live("NOW_HI", 0x03C, 16, "now_ns 47:32 at the last read of NOW_LO")
+  )
+
+  private val coreConfig = Seq(
+    shadow("MAX_FRAME", 0x040, 32, Value(9216), "longest frame in bytes, 64 to 9216; more is taken as 9216"),
+    shadow("SHARED_CELLS", 0x044, 15, Value.built("CELLS - 1")(c => c.cells - 1),
+      "cells that queues may share beyond their reserves"),
+    shadow("DEFAULT_QUEUE", 0x048, 4, Value(0), "queue of frames that are not IP; one that is not built is 0"),
+    shadow("SHAPER_COST_LO", 0x04C, 32, Value(0), "ns per byte UQ17.19, low 32 bits; cost 0 = off"),
+    shadow("SHAPER_COST_HI", 0x050, 4, Value(0), "ns per byte UQ17.19, high 4 bits"),
+    shadow("SHAPER_BURST", 0x054, 32, Value(0), "burst tolerance in ns"),
+    shadow("SHAPER_OVERHEAD", 0x058, 16, Value(24), "bytes a frame, signed"),
+    shadow("LFSR_FIXED", 0x05C, 32, Value(0), "a constant instead of random draws",
+      bits("VALUE", 23, 0, "the draw"), flag("ENABLE", 31, "use VALUE")),
+    shadow("TRACE_CTRL", 0x060, 32, Value(0), "what is traced",
+      flag("ENABLE", 0, "trace"), flag("ARRIVALS", 1, "record arrivals"), flag("DEPARTURES", 2, "record departures"),
+      bits("QUEUES", 15, 8, "mask of queues"))
+  ) ++ (0 until 8).map(n =>
+    shadow(s"DSCP_MAP$n", 0x080 + 4 * n, 32, Value(0),
+      s"queues of DSCP ${8 * n} to ${8 * n + 7}, 4 bits each, lowest first; one that is not built is 0"))
+
+  private val services = Seq(
+    storage("LFSR_SEED_LO", 0x0C0, "seed of the random source, low word"),
+    storage("LFSR_SEED_HI", 0x0C4, "high word; writing it loads the seed"),
+    live("TRACE_LEVEL", 0x0C8, 32, "trace records waiting"),
+    trigger("TRACE_POP", 0x0CC, "bit 0: the next record to TRACE_DATA; SLVERR if there is none")
+  ) ++ (0 until TraceRecord.words).map(n =>
+    live(s"TRACE_DATA$n", 0x0D0 + 4 * n, 32, s"word $n of the trace record"))
+
+  private val coreState = Seq(
+    live("FREE_CELLS", 0x100, 32, "free cells"),
+    live("FREE_CELLS_MIN", 0x104, 32, "least free cells since the last snapshot"),
+    live("HELD_PACKETS", 0x108, 32, "packets in all queues")
+  ) ++ wide("THROTTLED", 0x10C, "ns with a backlog held by the shaper") ++
+    wide("UPTIME", 0x118, "cycles since reset") ++
+    counter("RX", 0x200, "arrived from the wire") ++ counter("TX", 0x210, "sent") ++
+    counter("BAD", 0x220, "marked bad by the MAC") ++ counter("RUNT", 0x230, "shorter than 14 bytes") ++
+    counter("OVERSIZE", 0x240, "longer than MAX_FRAME") ++
+    counter("INGRESS_OVERFLOW", 0x250, "no free cell at the ingress") ++
+    counter("TRACE_LOST", 0x260, "trace records lost")
+
+  private val queueConfig = Seq(
+    shadow("POLICY", 0x000, 32, Value(0), "a policy that is not built: SLVERR, nothing written",
+      bits("POLICY", 3, 0, "0 drop-tail, 1 red"), bits("UNIT", 9, 8, "0 bytes, 1 packets, 2 frames; 3 is taken as 0"),
+      flag("STRICT", 16, "served before every queue of a higher number")),
+    shadow("LIMIT_BYTES", 0x004, 21, Value((1 << 21) - 1), "hard limit in bytes"),
+    shadow("LIMIT_PACKETS", 0x008, 16, Value(65535), "hard limit in packets"),
+    shadow("RESERVE_CELLS", 0x00C, 15, Value(0), "cells kept for this queue"),
+    shadow("QUANTUM", 0x010, 20, Value(9216), "DWRR quantum in bytes; less than 9216 is taken as 9216")
+  )
+
+  private def scaled = Seq(bits("MANTISSA", 17, 0, ""), bits("EXPONENT", 29, 24, "value = MANTISSA * 2^-EXPONENT"))
+
+  private val queueRed = Seq(
+    shadow("RED_FLAGS", 0x014, 32, Value(0), "variant of RED",
+      bits("SPREAD", 1, 0, "0 geometric, 1 uniform, 2 uniform-wait; 3 is taken as 2"),
+      bits("BYTE_MODE", 3, 2, "0 off, 1 after spreading (ns-2), 2 before (Floyd 1993)"),
+      flag("GENTLE", 4, "from max to 2 max the probability rises to 1"), flag("ECN", 5, "mark ECT packets"),
+      flag("HARDDROP", 6, "forced is a drop also with ECN"), flag("NODROP", 7, "accept Not-ECT packets"),
+      flag("EXEMPT_FIRST", 8, "the first packet in the band is never selected by chance")),
+    shadow("RED_WEIGHT_LO", 0x018, 32, Value(0), "w * 2^36, low word"),
+    shadow("RED_WEIGHT_HI", 0x01C, 5, Value(0), "w * 2^36, high bits; more than 2^36 is taken as 2^36"),
+    shadow("RED_DECAY_LO", 0x020, 32, Value(0), "-log2(1 - w) UQ6.36, low word"),
+    shadow("RED_DECAY_HI", 0x024, 10, Value(0), "-log2(1 - w) UQ6.36, high bits"),
+    shadow("RED_IDLE_RATE", 0x028, 32, Value(0), "idle slots per ns", scaled: _*),
+    shadow("RED_MIN", 0x02C, 32, Value(0), "lower threshold in the queue's unit, UQ21.11"),
+    shadow("RED_MAX", 0x030, 32, Value(0), "upper threshold in the queue's unit, UQ21.11"),
+    shadow("RED_SLOPE", 0x034, 32, Value(0), "max_p / (max - min) * 2^17", scaled: _*),
+    shadow("RED_GENTLE_SLOPE", 0x038, 32, Value(0), "(1 - max_p) / max * 2^17", scaled: _*),
+    shadow("RED_MAXP", 0x03C, 32, Value(0), "max_p, UQ0.32"),
+    shadow("RED_MEAN", 0x040, 32, Value(0), "2^20 / mean packet size", scaled: _*)
+  ).map(_.copy(policy = Some(Policy.Red)))
+
+  private val queueState = Seq(
+    trigger("APPLY", 0x0FC, "bit 0: take over 0x000 to 0x0FB; a change of policy or unit clears the average"),
+    live("LIVE_BYTES", 0x100, 32, "bytes in the queue"),
+    live("LIVE_PACKETS", 0x104, 32, "packets in the queue"),
+    live("LIVE_FRAMES", 0x108, 32, "frames in the queue"),
+    live("LIVE_CELLS", 0x10C, 32, "cells of the queue"),
+    live("LIVE_AVERAGE", 0x110, 32, "average in the queue's unit, UQ21.11"),
+    live("PEAK_BYTES", 0x114, 32, "most bytes since the last snapshot"),
+    live("PEAK_PACKETS", 0x118, 32, "most packets since the last snapshot")
+  ) ++ Seq("IN_NOT_ECT" -> "arrivals, Not-ECT", "IN_ECT1" -> "arrivals, ECT(1)", "IN_ECT0" -> "arrivals, ECT(0)",
+    "IN_CE" -> "arrivals, CE", "EARLY" -> "dropped by chance", "FORCED" -> "dropped by the policy for certain",
+    "OVERFLOW" -> "dropped at a hard limit", "MARKED" -> "CE marked", "ALREADY_CE" -> "selected, but CE already",
+    "OUT" -> "departures", "LINK_DOWN" -> "discarded with the link down"
+  ).zipWithIndex.flatMap { case ((name, description), i) => counter(name, 0x200 + 16 * i, description) } ++
+    (0 until 32).flatMap(b => wide(s"SOJOURN$b", 0x300 + 8 * b, sojourn(b)))
+
+  private def sojourn(bin: Int): String = bin match {
+    case 0  => "packets that left after less than 2 ns"
+    case 31 => "packets that left after 2^31 ns or more"
+    case b  => s"packets that left after 2^$b ns or more, less than 2^${b + 1}"
+  }
+
+  /** Registers of the whole core, at address 0. */
+  val core: Block = Block("core", "", 0x1000, identity ++ control ++ coreConfig ++ services ++ coreState)
+  /** Registers of a queue; one such block per queue. */
+  val queue: Block = Block("queue", "Q_", queueStride, queueConfig ++ queueRed ++ queueState)
+}

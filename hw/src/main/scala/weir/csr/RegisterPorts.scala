@@ -1,0 +1,42 @@
+package weir.csr
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+
+/** What the registers show of a queue. */
+case class QueueLive(c: WeirConfig) extends Bundle {
+  val bytes, peakBytes = c.quantity
+  val packets, frames, peakPackets = c.count
+  val cells = UInt(15 bits)
+  /** UQ21.22 in the queue's unit */
+  val average = UInt(43 bits)
+}
+
+/** What the registers tell the core, and what they show of it. */
+class RegisterPorts(c: WeirConfig) extends Bundle {
+  /** reads of counters, at the same addresses; whoever answers must do so in bounded time */
+  val counters = master(CsrBus(RegisterMap.addressWidth - 2))
+  val queueConfig = out(Vec(QueueConfig(c), c.queues))
+  val coreConfig = out(CoreConfig(c))
+  /** queue q wants to take over its shadows; held until `applyReady(q)`, which must come in bounded time */
+  val apply = out Bits (c.queues bits)
+  val applyReady = in Bits (c.queues bits)
+  /** pulse: `queueConfig(q)` is new from the next cycle */
+  val applied = out Bits (c.queues bits)
+  /** with `applied`: policy or unit change */
+  val clearAverage = out Bits (c.queues bits)
+  val softReset, snapshot = out Bool()
+  val seed = master(Flow(Bits(64 bits)))
+  /** pulse: the next record goes to `traceData`, where it stays */
+  val tracePop = out Bool()
+  val traceLevel = in UInt (log2Up(c.traceDepth) + 1 bits)
+  val traceData = in(Vec(Bits(32 bits), TraceRecord.words))
+  val statusLinkUp, resetting, quiet, snapshotBusy = in Bool()
+  val now = in(c.time)
+  val freeCells, freeCellsMin = in UInt (15 bits)
+  val heldPackets = in(c.count)
+  val live = in(Vec(QueueLive(c), c.queues))
+  /** an access or an apply is in progress, or its effect is still on its way */
+  val busy = out Bool()
+}

@@ -1,0 +1,95 @@
+package weir.egress
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.buffer.{Departure, Grant}
+
+/** Chooses the queue that sends next: strict queues first, the lowest number before others, then deficit weighted
+  * round robin (DWRR; Shreedhar & Varghese 1995).
+  *
+  * A DWRR queue is served while its deficit is positive; a packet takes its length from it, also below zero. When the
+  * deficit is used up the turn passes to the next waiting queue, which gets its quantum. A quantum is no less than
+  * the longest frame, so a visit always sends, and the choice takes one cycle. A queue that has become empty starts
+  * again from zero.
+  *
+  * Grants are given while the shaper allows it and the egress has room, at most one in four cycles. With the link
+  * down they are given at once, and the packets are discarded.
+  */
+class Schedule(c: WeirConfig) extends Component {
+  val interval = 4
+
+  val io = new Bundle {
+    val strict = in(Bits(c.queues bits))
+    val quantum = in(Vec(UInt(20 bits), c.queues))
+    val ready = in(Bits(c.queues bits))
+    val empty = in(Bits(c.queues bits))
+    val linkUp = in Bool ()
+    /** no more grants */
+    val hold = in Bool ()
+    val allowed = in Bool ()
+    val room = in Bool ()
+    val grant = master(Flow(Grant(c)))
+    val departure = slave(Flow(Departure(c)))
+    /** a grant was given less than four cycles ago */
+    val busy = out Bool ()
+    /** a packet waits for the shaper alone */
+    val throttled = out Bool ()
+  }
+  noIoPrefix()
+
+  val pause = Reg(UInt(2 bits)) init 0
+  val turn = Reg(UInt(c.queueWidth bits)) init 0
+  /** bytes that a DWRR queue may still send */
+  val deficit = Vec.fill(c.queues)(Reg(SInt(22 bits)) init 0)
+
+  val strictReady = io.ready & io.strict
+  val sharedReady = io.ready & ~io.strict
+
+  val choice = new Area {
+    val strictly = strictReady.orR
+    val first = OHToUInt(OHMasking.first(strictReady))
+    val stays = sharedReady(turn.resized) && Vec(deficit.map(_ > 0))(turn.resized)
+    /** the waiting queue that comes next after the one whose turn it is */
+    val later = sharedReady & B(for (q <- 0 until c.queues) yield turn < q)
+    val next = OHToUInt(Mux(later.orR, OHMasking.first(later), OHMasking.first(sharedReady)))
+    val queue = UInt(c.queueWidth bits)
+    queue := next.resized
+    when(stays)(queue := turn)
+    when(strictly)(queue := first.resized)
+    val visits = !strictly && !stays
+  }
+
+  val any = io.ready.orR
+  val open = !io.linkUp || (io.allowed && io.room)
+  val granting = any && open && pause === 0 && !io.hold
+  io.throttled := any && io.linkUp && !io.allowed
+  io.grant.valid := granting
+  io.grant.queue := choice.queue
+  io.grant.discard := !io.linkUp
+  io.busy := pause =/= 0
+
+  when(pause =/= 0)(pause := pause - 1)
+  when(granting) {
+    pause := interval - 1
+    when(!choice.strictly)(turn := choice.queue)
+  }
+
+  /** The quantum is added in the cycle after the grant, the length taken at the departure. */
+  val visit = new Area {
+    val valid = RegNext(granting && choice.visits) init False
+    val queue = RegNext(choice.queue)
+    val quantum = io.quantum(queue.resized)
+    when(valid) {
+      deficit(queue.resized) := deficit(queue.resized) + quantum.resize(22 bits).asSInt
+    }
+  }
+  val charge = new Area {
+    val queue = io.departure.queue
+    val strict = io.strict(queue.resized)
+    when(io.departure.valid && !strict) {
+      deficit(queue.resized) := deficit(queue.resized) - io.departure.descriptor.length.resize(22 bits).asSInt
+      when(io.empty(queue.resized))(deficit(queue.resized) := S(0, 22 bits))
+    }
+  }
+}

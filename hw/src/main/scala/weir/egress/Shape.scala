@@ -1,0 +1,100 @@
+package weir.egress
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+
+/** Shaper: GCRA, the leaky bucket as a meter (ITU-T I.371).
+  *
+  * The theoretical arrival time TAT is kept as `ahead` = max(0, TAT − now): it falls with the time that passes
+  * and rises by the cost of every charged frame, cost = max(0, length + overhead) · nsPerByte. A frame may go while
+  * `ahead` ≤ burst. Only differences of `now` between two cycles are used, so a time that wraps or jumps
+  * by anything below 2^48 ns is no special case. Fractions of a nanosecond (2^-19) are kept: no drift.
+  *
+  * Latency: `allowed` follows the time by 4 cycles; after a charge in cycle t it is low and `settled` is low from
+  * t+1, and both are valid again at t+5 (`settled`, with `wake`, at t+6). Throughput: a charge every 4 cycles.
+  * Limits: `ahead` saturates below 2^34 ns; a legal charge never gets there (burst < 2^32, cost < 2^33).
+  * Reset, and `applied`: the bucket starts anew, `ahead` = 0.
+  */
+case class Shape(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val now = in(c.time)
+    /** ns per byte, UQ17.19; 0 is off: always allowed */
+    val cost = in(UInt(36 bits))
+    /** burst tolerance in ns */
+    val burst = in(UInt(32 bits))
+    /** bytes a frame takes on the wire beyond its length */
+    val overhead = in(SInt(16 bits))
+    /** pulse: the parameters have changed */
+    val applied = in(Bool())
+    /** a frame was granted; its length */
+    val charge = slave(Flow(c.length))
+    val allowed = out(Bool())
+    val settled = out(Bool())
+    /** while settled and not allowed: the first ns at which the frame may go */
+    val wake = out(c.time)
+  }
+
+  private val fraction = 19
+  private val aheadWidth = 34 + fraction
+
+  val off = RegNext(io.cost === 0) init True
+
+  /** Cycle t+1…t+3: which step of its way a charge has reached. */
+  val step = new Area {
+    val charge1 = RegNext(io.charge.valid) init False
+    val charge2 = RegNext(charge1) init False
+    val charge3 = RegNext(charge2) init False
+    val charge4 = RegNext(charge3) init False
+    val charge5 = RegNext(charge4) init False
+  }
+
+  /** max(0, length + overhead) · cost, from two 18 x 16 products. Valid with `step.charge3`. */
+  val price = new Area {
+    val signedBytes = io.charge.payload.resize(17).asSInt + io.overhead.resize(17)
+    val bytes = RegNext(signedBytes.msb ? U(0, 16 bits) | signedBytes(15 downto 0).asUInt)
+    val low = RegNext(io.cost(17 downto 0) * bytes)
+    val high = RegNext(io.cost(35 downto 18) * bytes)
+    val total = RegNext((high @@ U(0, 18 bits)) + low.resize(52))
+  }
+
+  /** Time that has passed between two samples. None is taken while a charge stands before its addition, so that
+    * max(now, TAT) is the one of the charge's own cycle.
+    */
+  val time = new Area {
+    val now = RegNext(io.now)
+    val sample = Reg(c.time) init 0
+    val passed = Reg(c.time) init 0
+    when(!step.charge2) {
+      passed := now - sample
+      sample := now
+    }
+    /** the time that `ahead` is relative to */
+    val reference = RegNext(sample)
+  }
+
+  val bucket = new Area {
+    val ahead = Reg(UInt(aheadWidth bits)) init 0
+    val left = ahead.resize(68) - (time.passed @@ U(0, fraction bits)).resize(68)
+    val sum = ahead +^ price.total.resize(aheadWidth)
+    when(step.charge3) {
+      ahead := sum.msb ? ahead.getAllTrue | sum.resize(aheadWidth)
+    } otherwise {
+      ahead := left.msb ? ahead.getZero | left.resize(aheadWidth)
+    }
+    when(io.applied) { ahead := 0 }
+  }
+
+  val verdict = new Area {
+    /** burst − ahead; the frame may go when it is not negative */
+    val slack = (io.burst @@ U(0, fraction bits)).resize(aheadWidth + 1).asSInt - bucket.ahead.resize(aheadWidth + 1).asSInt
+    val slackNs = RegNext(slack >> fraction)
+    val reference = RegNext(time.reference)
+    val wake = RegNext((reference.asSInt - slackNs.resize(c.timeWidth)).asUInt)
+    val open = RegNext(off || (!slack.msb && !(io.charge.valid || step.charge1 || step.charge2 || step.charge3))) init False
+  }
+
+  io.allowed := verdict.open
+  io.wake := verdict.wake
+  io.settled := !(step.charge1 || step.charge2 || step.charge3 || step.charge4 || step.charge5)
+}
