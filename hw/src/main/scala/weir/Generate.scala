@@ -49,8 +49,7 @@ object Generate {
 
   private def core(out: Path, c: WeirConfig): Unit = {
     val module = s"weir_${c.name.replace('-', '_')}"
-    Units.core.foreach(make =>
-      write(out.resolve(c.name), s"$module.v")(config => config.generateVerilog(clocked(module, make(c)))))
+    write(out.resolve(c.name), s"$module.v")(config => config.generateVerilog(clocked(module, new WeirCore(c))))
   }
 
   private def units(directory: Path): Unit = for ((name, make) <- Units.all)

@@ -4,10 +4,9 @@ import spinal.core._
 
 /** Everything that is generated and tested apart from a whole core. A new unit is one line here. */
 object Units {
-  /** The whole core. */
-  val core: Option[WeirConfig => Component] = Some(new WeirCore(_))
-
   private val c = WeirConfig.preset("ten-gig")
+  /** What a solver can go through exhaustively. */
+  private val smallest = WeirConfig("smallest", cells = 8, descriptors = 4, traceDepth = 4)
 
   /** Units with a bench in `cocotb-tests/`; the name is the file's and the top module's. */
   val all: Seq[(String, () => Component)] = Seq(
@@ -36,5 +35,7 @@ object Units {
 
   /** Property components of `hw/formal/`; the name is the file's and the top module's. */
   val formal: Seq[(String, () => Component)] = Seq(
+    "FreeListProperties" -> (() => new weir.formal.FreeListProperties(smallest, leak = false)),
+    "FreeListLeak" -> (() => new weir.formal.FreeListProperties(smallest, leak = true))
   )
 }

@@ -41,10 +41,10 @@ case class WeirConfig(
 
   require(dataWidth == 64, s"WeirConfig.dataWidth=$dataWidth is not supported; use 64")
   require(queues >= 1 && queues <= 8, s"WeirConfig.queues=$queues must be 1 to 8; try 4")
-  require(power(cells) && cells >= 64 && cells <= 16384,
-    s"WeirConfig.cells=$cells must be a power of two from 64 to 16384; try ${nearest(cells, 6, 14)}")
-  require(power(descriptors) && descriptors >= 16 && descriptors <= 16384,
-    s"WeirConfig.descriptors=$descriptors must be a power of two from 16 to 16384; try ${nearest(descriptors, 4, 14)}")
+  require(power(cells) && cells >= 8 && cells <= 16384,
+    s"WeirConfig.cells=$cells must be a power of two from 8 to 16384; try ${nearest(cells, 3, 14)}")
+  require(power(descriptors) && descriptors >= 4 && descriptors <= 16384,
+    s"WeirConfig.descriptors=$descriptors must be a power of two from 4 to 16384; try ${nearest(descriptors, 2, 14)}")
   require(policies.contains(Policy.DropTail), "WeirConfig.policies must contain Policy.DropTail")
   require(power(traceDepth) && traceDepth >= 4 && traceDepth <= 4096,
     s"WeirConfig.traceDepth=$traceDepth must be a power of two from 4 to 4096; try ${nearest(traceDepth, 2, 12)}")

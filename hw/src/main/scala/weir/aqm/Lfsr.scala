@@ -4,7 +4,7 @@ import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
 
-/** The random source: a 64-bit Fibonacci LFSR, x^64 + x^63 + x^61 + x^60 + 1, advanced 32 steps a draw
+/** The random source: a 64-bit Fibonacci LFSR with a primitive polynomial of 17 terms, advanced 32 steps a draw
   * (docs/modules/lfsr.md).
   *
   * Latency 0: `draw` is valid whenever the first one after reset or a seed has been computed, one cycle. Throughput:
@@ -44,19 +44,22 @@ object Lfsr {
   /** steps a draw */
   val steps = 32
 
-  /** The state 32 steps on. A step is `state ← (state << 1) | (s63 ^ s62 ^ s60 ^ s59)`; as no tap is lower than bit
-    * 59, the 32 new bits depend on old bits only and each is one four-input function.
+  /** the bits whose parity a step shifts in */
+  val taps = BigInt("9E37803700000000", 16)
+  private val tapBits = (0 until 64).filter(taps.testBit)
+
+  /** The state 32 steps on. A step is `state ← (state << 1) | parity(state & taps)`; as no tap is below bit 32, the 32
+    * new bits depend on old bits only, 16 each.
     */
   def leap(state: Bits): Bits = {
     val fresh = Bits(steps bits)
     for (k <- 0 until steps) // the bit of step k ends at position 31 - k
-      fresh(steps - 1 - k) := state(63 - k) ^ state(62 - k) ^ state(60 - k) ^ state(59 - k)
+      fresh(steps - 1 - k) := tapBits.map(i => state(i - k)).reduceBalancedTree(_ ^ _)
     state(31 downto 0) ## fresh
   }
 
   /** The same on a constant. */
   def leap(state: BigInt): BigInt = (0 until steps).foldLeft(state) { (s, _) =>
-    val bit = Seq(63, 62, 60, 59).map(s.testBit).reduce(_ ^ _)
-    ((s << 1) & ((BigInt(1) << 64) - 1)) | (if (bit) 1 else 0)
+    ((s << 1) & ((BigInt(1) << 64) - 1)) | ((s & taps).bitCount & 1)
   }
 }

@@ -68,7 +68,7 @@ case class Red(c: WeirConfig) extends Component {
   val size = new Area {
     val byBytes = arrival.byteMode =/= 0
     val product = RegNext(arrival.length * arrival.mean.mantissa)
-    val kappa = RegNext(byBytes ? (product >> arrival.mean.exponent) | U(1 << 20, 32 bits))
+    val kappa = RegNextWhen(byBytes ? (product >> arrival.mean.exponent) | U(1 << 20, 32 bits), stage(2))
   }
 
   /** h for both counts that are possible, UQ16.20. `kept` needs t2 to t4; `restarted` is small and done at t3. */

@@ -6,8 +6,9 @@ import spinal.lib._
 /** AXI4-Lite slave in front of the register bus.
   *
   * Each request channel has one holding register, so that the order and the distance of AW and W do not matter.
-  * One access at a time goes to the bus; reads and writes take turns when both wait. A response waits in its own
-  * register, so a stalled BREADY does not hold up reads, nor RREADY writes.
+  * One access at a time goes to the bus. A response waits in its own register, so a stalled BREADY does not hold up
+  * reads, nor RREADY writes. Writes go first, but not while their response register is full, as it is when the
+  * choice after a write is made: reads and writes take turns when both wait.
   *
   * From the handshake of a request the bus sees it 2 cycles later, the host the response 1 cycle after the bus has
   * answered. All outputs but `busy` are registers; responses stand still until their handshake. A misaligned address
@@ -55,11 +56,9 @@ case class AxiLiteFront() extends Component {
   io.csr.rdata := rdata
 
   private val choice = new Area {
-    val lastWasWrite = RegInit(False)
     val writeWaits = aw.full && w.full && !b.waiting
     val readWaits = ar.full && !r.waiting
-    val write = writeWaits && !(readWaits && lastWasWrite)
-    val legal = Mux(write, aw.data(1 downto 0) === 0 && wstrb === 0xF, ar.data(1 downto 0) === 0)
+    val legal = Mux(writeWaits, aw.data(1 downto 0) === 0 && wstrb === 0xF, ar.data(1 downto 0) === 0)
   }
 
   private val access = new Area {
@@ -71,7 +70,7 @@ case class AxiLiteFront() extends Component {
     io.bus.address := address
     io.bus.wdata := w.data
 
-    def finish(write: Bool, error: Bool, data: Bits): Unit = {
+    def finish(write: Bool, error: Bool): Unit = {
       when(write) {
         aw.take := True
         w.take := True
@@ -79,21 +78,21 @@ case class AxiLiteFront() extends Component {
       } otherwise {
         ar.take := True
         r.set(error)
-        rdata := data
       }
     }
 
+    /* enabled by a register alone: the value of the last cycle before RVALID stays */
+    when(!r.waiting)(rdata := Mux(valid && !io.bus.error, io.bus.rdata, B(0, 32 bits)))
     when(valid) {
       when(io.bus.ready) {
         valid := False
-        finish(write, io.bus.error, Mux(io.bus.error, B(0, 32 bits), io.bus.rdata))
+        finish(write, io.bus.error)
       }
     } elsewhen (choice.writeWaits || choice.readWaits) {
-      choice.lastWasWrite := choice.write
-      write := choice.write
-      address := Mux(choice.write, aw.data, ar.data)(RegisterMap.addressWidth - 1 downto 2)
+      write := choice.writeWaits
+      address := Mux(choice.writeWaits, aw.data, ar.data)(RegisterMap.addressWidth - 1 downto 2)
       valid := choice.legal
-      when(!choice.legal)(finish(choice.write, True, B(0, 32 bits)))
+      when(!choice.legal)(finish(choice.writeWaits, True))
     }
   }
 

@@ -14,7 +14,7 @@ import weir.aqm.{Action, Cause, Ecn}
   * later ones are not. A pulse while it is high is kept, and the snapshot is taken when it falls. Reads
   * wait for `snapshotBusy` to fall. Without a snapshot since the last clear they answer 0.
   *
-  * Latency: an event is added 3 (core) to about 8 cycles (queue) after it came; a read takes 6 or 7 cycles, more
+  * Latency: an event is added 3 (core) to about 8 cycles (queue) after it came; a read takes 4 to 8 cycles, more
   * under load. Limits: arrivals and departures four or more cycles apart each, ingress events every cycle: nothing
   * is lost (see [[CounterBank]]). Counters wrap at 2^64.
   * Reset and `clear`: everything is 0, the events of that cycle included; events may come in the next one.
@@ -74,11 +74,13 @@ case class Counters(c: WeirConfig) extends Component {
     val waiting = RegInit(False)
     val clear = RegNext(happened.clear) init False
     val take = RegInit(False)
+    /** the core's counters now hold all events up to the moment */
     val copied = RegNext(take) init False
     /** there is a snapshot */
     val exists = RegInit(False)
 
-    val settling = take || happened.clear || clear || arrivals.io.busy || departures.io.busy
+    val unloading = Bool()
+    val settling = take || copied || unloading || happened.clear || clear || arrivals.io.busy || departures.io.busy
     take := waiting && !settling
     when(!settling) { waiting := False }
     when(io.snapshot) { waiting := True }
@@ -133,13 +135,11 @@ case class Counters(c: WeirConfig) extends Component {
     departures.io.update.payload := RegNext(update)
   }
 
-  /** A 64-bit counter in flip-flops and its copy. */
+  /** A 64-bit counter in flip-flops. */
   case class Tally(amount: UInt) extends Area {
     val live = Reg(UInt(64 bits)) init 0
-    val copy = Reg(UInt(64 bits)) init 0
     live := live + amount
     when(moment.clear) { live := 0 }
-    when(moment.copied) { copy := live }
   }
 
   val core = new Area {
@@ -171,84 +171,108 @@ case class Counters(c: WeirConfig) extends Component {
     val active = ingress.valid || happened.arrival.valid || happened.departure.valid || rx.valid || tx.valid
   }
 
-  /** Values of the core block by word address. */
-  private val coreWords: Seq[(Int, Bits)] = {
-    def words(address: Int, value: UInt) =
-      Seq(address / 4 -> value(31 downto 0).asBits, address / 4 + 1 -> value(63 downto 32).asBits)
-    val pairs = Seq(core.rx, core.tx, core.bad, core.runt, core.oversize, core.overflow).zipWithIndex
-    words(0x10c, core.throttled.copy) ++ words(0x118, core.uptime.copy) ++
-      pairs.flatMap { case (p, i) => words(0x200 + 16 * i, p.packets.copy) ++ words(0x208 + 16 * i, p.octets.copy) } ++
-      words(0x260, core.traceLost.copy) ++ words(0x268, U(0, 64 bits))
+  /** The copy of the core's counters: taken at once, then shifted into a RAM, one a cycle, while the banks sweep. */
+  val unload = new Area {
+    /** rows of the RAM; the first 14 are the core block from 0x200 on, 8 bytes each */
+    val throttledRow = 14
+    val uptimeRow = 15
+    val rows: Seq[UInt] =
+      Seq(core.rx, core.tx, core.bad, core.runt, core.oversize, core.overflow)
+        .flatMap(pair => Seq(pair.packets.live, pair.octets.live)) ++
+        Seq(core.traceLost.live, U(0, 64 bits), core.throttled.live, core.uptime.live)
+
+    val ram = Mem(UInt(64 bits), 16)
+    val chain = Vec(Reg(UInt(64 bits)) init 0, 16)
+    val row = Reg(UInt(4 bits)) init 0
+    val running = RegInit(False)
+
+    moment.unloading := running
+    for (i <- 0 until 16) chain(i) := moment.copied ? rows(i) | (if (i < 15) chain(i + 1) else U(0, 64 bits))
+    ram.write(row, chain(0), running)
+    row := row + 1
+    when(row === 15) { running := False }
+    when(moment.copied) {
+      running := True
+      row := 0
+    }
   }
 
   object State extends SpinalEnum {
-    val idle, decode, bank, answer = newElement()
+    val idle, decode, fetch, bank, answer = newElement()
   }
 
-  /** One access at a time: idle, decode (until there is no snapshot under way), bank (queue counters only), answer. */
+  /** One access at a time: idle, decode, fetch (as soon as there is no snapshot under way), bank (queue counters
+    * only), answer.
+    */
   val access = new Area {
     val state = RegInit(State.idle)
     val address = RegNextWhen(io.bus.address, state === State.idle)
     val write = RegNextWhen(io.bus.write, state === State.idle)
-    val data = Reg(Bits(32 bits)) init 0
-    val error = RegInit(False)
 
-    /** the bits of the address that select a word in a queue's block, and its 16-byte line */
-    val word = address(7 downto 0)
-    val line = word(7 downto 2)
-    val block = address(13 downto 8)
-    val queue = (block - 4).resize(c.queueWidth)
-    val inQueue = block >= 4 && block < 4 + c.queues && !write
-    val arrivalHit = inQueue && line >= 0x20 && line < 0x20 + Arrival.kinds
-    val exitHit = inQueue && (line === 0x29 || line === 0x2a)
-    val sojournHit = inQueue && line >= 0x30
-    val departureHit = exitHit || sojournHit
-    val arrivalKind = line.resize(4)
-    val departureKind = exitHit ? (line(0) ? U(Departure.out, 6 bits) | U(Departure.linkDown, 6 bits)) | word(5 downto 1).resize(6)
-    val asked = state === State.decode && !io.snapshotBusy
+    val decode = new Area {
+      /** the bits of the address that select a word in a block, and its line of 16 bytes */
+      val word = address(7 downto 0)
+      val line = word(7 downto 2)
+      val block = address(13 downto 8)
+      val inCore = block === 0 && !write
+      val inQueue = block >= 4 && block < 4 + c.queues && !write
+      val exit = line === 0x29 || line === 0x2a
 
-    arrivals.io.read.valid := asked && arrivalHit
-    arrivals.io.read.payload := arrivalKind @@ queue
-    departures.io.read.valid := asked && departureHit
-    departures.io.read.payload := departureKind @@ queue
+      val isThrottled = word === 0x10c / 4 || word === 0x110 / 4
+      val isUptime = word(7 downto 1) === 0x118 / 8
+      val isRow = line >= 0x20 && line <= 0x26
 
-    val pair = arrivals.io.value.valid ? arrivals.io.value.payload | departures.io.value.payload
-    /** the upper half of the pair is bytes; bins of the histogram are 8 bytes apart and have none */
-    val side = (!sojournHit && word(1)) ? pair(127 downto 64) | pair(63 downto 0)
-    val ofPair = word(0) ? side(63 downto 32) | side(31 downto 0)
+      val core = RegNext(inCore && (isThrottled || isUptime || isRow))
+      val row = RegNext(word(4 downto 1))
+      when(isThrottled) { row := unload.throttledRow }
+      when(isUptime) { row := unload.uptimeRow }
+      val arrival = RegNext(inQueue && line >= 0x20 && line < 0x20 + Arrival.kinds)
+      val departure = RegNext(inQueue && (exit || line >= 0x30))
+      val arrivalKind = RegNext(line.resize(4))
+      val departureKind = RegNext(
+        exit ? (line(0) ? U(Departure.out, 6 bits) | U(Departure.linkDown, 6 bits)) | word(5 downto 1).resize(6))
+      val queue = RegNext((block - 4).resize(c.queueWidth))
+      /** the second 64 bits of a pair; a bin of the histogram is 8 bytes and has none */
+      val bytes = RegNext(line < 0x30 && word(1))
+      /** the high word; 0x10C is the one counter that does not start on a multiple of 8 */
+      val high = RegNext(word(0) ^ isThrottled)
+    }
 
-    val inCore = address(13 downto 8) === 0 && !write && coreWords.map(word === _._1).reduce(_ || _)
-    val ofCore = Bits(32 bits)
-    ofCore := 0
-    switch(word) { coreWords.foreach { case (at, value) => is(at) { ofCore := value } } }
+    val fetching = state === State.fetch && !io.snapshotBusy
+    arrivals.io.read.valid := fetching && decode.arrival
+    arrivals.io.read.payload := decode.arrivalKind @@ decode.queue
+    departures.io.read.valid := fetching && decode.departure
+    departures.io.read.payload := decode.departureKind @@ decode.queue
+
+    val pair = decode.arrival ? arrivals.io.value.payload | departures.io.value.payload
+    val ofPair = decode.bytes ? pair(127 downto 64) | pair(63 downto 0)
+    val ofCore = unload.ram.readAsync(decode.row).asBits
+    val value = RegNext(decode.core ? ofCore | ofPair)
+    val known = decode.core || decode.arrival || decode.departure
 
     switch(state) {
       is(State.idle) {
         when(io.bus.valid) { state := State.decode }
       }
-      is(State.decode) {
-        error := !(inCore || arrivalHit || departureHit)
-        data := (inCore && moment.exists) ? ofCore | B(0, 32 bits)
-        when(!io.snapshotBusy) {
-          when(arrivalHit || departureHit) {
-            when(arrivals.io.read.fire || departures.io.read.fire) { state := State.bank }
-          } otherwise {
-            state := State.answer
-          }
+      is(State.decode) { state := State.fetch }
+      is(State.fetch) {
+        when(arrivals.io.read.fire || departures.io.read.fire) {
+          state := State.bank
+        } elsewhen (fetching && !decode.arrival && !decode.departure) {
+          state := State.answer
         }
       }
       is(State.bank) {
-        data := moment.exists ? ofPair | B(0, 32 bits)
         when(arrivals.io.value.valid || departures.io.value.valid) { state := State.answer }
       }
       is(State.answer) { state := State.idle }
     }
 
     io.bus.ready := state === State.answer
-    io.bus.rdata := data
-    io.bus.error := error
+    io.bus.rdata := (known && moment.exists) ? (decode.high ? value(63 downto 32) | value(31 downto 0)) | B(0, 32 bits)
+    io.bus.error := !known
   }
 
-  io.busy := io.snapshotBusy || core.active || arrivals.io.active || departures.io.active || moment.copied ||
+  io.busy := io.snapshotBusy || core.active || arrivals.io.active || departures.io.active ||
     happened.traceLost || access.state =/= State.idle
 }

@@ -23,7 +23,9 @@ case class RegisterFile(c: WeirConfig) extends Component {
   private val coreRegisters = RegisterMap.core.built(c)
   private val queueRegisters = RegisterMap.queue.built(c)
 
-  private object State extends SpinalEnum { val idle, decode, gather, execute, forward, respond = newElement() }
+  private object State extends SpinalEnum(binaryOneHot) {
+    val idle, decode, gather, execute, forward, respond = newElement()
+  }
   private val state = RegInit(State.idle())
 
   private val request = new Area {
@@ -148,7 +150,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
   }
 
   private val execute = new Area {
-    val rdata = Reg(Bits(32 bits))
+    val rdata = RegNext(Mux(state === State.forward, io.counters.rdata, gather.mux.data))
     val error = Reg(Bool())
     val waitsForApply = decode.shadow && (decode.queue & io.apply).orR
     val waitsForSnapshot = decode.core && decode.coreHit("SNAPSHOT") && io.snapshotBusy
@@ -158,7 +160,6 @@ case class RegisterFile(c: WeirConfig) extends Component {
     when(state === State.execute && !waits) {
       state := Mux(decode.counter && !request.write, State.forward(), State.respond())
       strobe := request.write && !gather.illegal
-      rdata := gather.mux.data
       error := gather.illegal
     }
 
@@ -168,7 +169,6 @@ case class RegisterFile(c: WeirConfig) extends Component {
     io.counters.wdata := 0
     when(state === State.forward && io.counters.ready) {
       state := State.respond
-      rdata := io.counters.rdata
       error := io.counters.error
     }
 

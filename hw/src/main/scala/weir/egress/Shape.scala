@@ -6,13 +6,13 @@ import weir.WeirConfig
 
 /** Shaper: GCRA, the leaky bucket as a meter (ITU-T I.371).
   *
-  * The theoretical arrival time TAT is kept as `ahead` = max(0, TAT − now): it falls with the time that passes
-  * and rises by the cost of every charged frame, cost = max(0, length + overhead) · nsPerByte. A frame may go while
-  * `ahead` ≤ burst. Only differences of `now` between two cycles are used, so a time that wraps or jumps
-  * by anything below 2^48 ns is no special case. Fractions of a nanosecond (2^-19) are kept: no drift.
+  * The theoretical arrival time TAT is kept as `ahead` = max(0, TAT − now): it falls with the time that passes and
+  * rises by the price of every charged frame, max(0, length + overhead) · cost. A frame may go while `ahead` ≤ burst.
+  * Only differences of `now` between two samples are used: a time that wraps or jumps far is no special case, as long
+  * as two cycles together advance it by less than 2^48 ns. Fractions (2^-19 ns) are kept: no drift.
   *
-  * Latency: `allowed` follows the time by 4 cycles; after a charge in cycle t it is low and `settled` is low from
-  * t+1, and both are valid again at t+5 (`settled`, with `wake`, at t+6). Throughput: a charge every 4 cycles.
+  * Latency: `allowed` follows the time by 4 cycles. After a charge in cycle t it is low from t+1 to t+4 and valid again
+  * at t+5; `settled` is low from t+1 to t+5, and `wake` is valid when it rises. Throughput: a charge every 4 cycles.
   * Limits: `ahead` saturates below 2^34 ns; a legal charge never gets there (burst < 2^32, cost < 2^33).
   * Reset, and `applied`: the bucket starts anew, `ahead` = 0.
   */
@@ -87,11 +87,13 @@ case class Shape(c: WeirConfig) extends Component {
 
   val verdict = new Area {
     /** burst − ahead; the frame may go when it is not negative */
-    val slack = (io.burst @@ U(0, fraction bits)).resize(aheadWidth + 1).asSInt - bucket.ahead.resize(aheadWidth + 1).asSInt
+    val slack = (io.burst @@ U(0, fraction bits)).resize(aheadWidth + 1).asSInt -
+      bucket.ahead.resize(aheadWidth + 1).asSInt
     val slackNs = RegNext(slack >> fraction)
     val reference = RegNext(time.reference)
     val wake = RegNext((reference.asSInt - slackNs.resize(c.timeWidth)).asUInt)
-    val open = RegNext(off || (!slack.msb && !(io.charge.valid || step.charge1 || step.charge2 || step.charge3))) init False
+    val charging = io.charge.valid || step.charge1 || step.charge2 || step.charge3
+    val open = RegNext(off || (!slack.msb && !charging)) init False
   }
 
   io.allowed := verdict.open

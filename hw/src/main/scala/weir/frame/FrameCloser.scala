@@ -11,7 +11,7 @@ import weir.axis.{Axis, AxisBeat}
   *
   * Reset withdraws `m_axis_tvalid`, accepted or not, as AXI4-Stream asks for; the beats inside are lost. If the
   * receiver has the first beat of a frame but not the last, the first beat after reset is tlast = 1, tuser = 1,
-  * tkeep = 1, tdata = 0, so the receiver sees a bad frame. Only `open` survives reset for that. What comes after
+  * tkeep = 1, tdata = 0, so the receiver sees a bad frame. Only `receiving` survives reset for that. What comes after
   * must be a new frame.
   */
 class FrameCloser(c: WeirConfig) extends Component {
@@ -26,8 +26,8 @@ class FrameCloser(c: WeirConfig) extends Component {
   Axis.name(io.m_axis, "m_axis")
 
   /** the receiver is inside a frame: without reset */
-  val open = ClockDomain.current.withBootReset()(RegInit(False))
-  when(io.m_axis.fire) { open := !io.m_axis.tlast }
+  val receiving = ClockDomain.current.withBootReset()(RegInit(False))
+  when(io.m_axis.fire) { receiving := !io.m_axis.tlast }
 
   /** the first cycle after reset */
   val fresh = RegInit(True)
@@ -42,10 +42,10 @@ class FrameCloser(c: WeirConfig) extends Component {
   private val source = io.s_axis.s2mPipe()
   private val chosen = Stream(AxisBeat(c.dataWidth))
   // After reset the output register is empty, so one cycle is enough to load the closing beat.
-  chosen.valid := fresh ? open | source.valid
+  chosen.valid := fresh ? receiving | source.valid
   chosen.payload := fresh ? closing | source.payload
   source.ready := chosen.ready && !fresh
   io.m_axis << chosen.m2sPipe()
 
-  io.busy := io.m_axis.valid || source.valid || (fresh && open)
+  io.busy := io.m_axis.valid || source.valid || (fresh && receiving)
 }

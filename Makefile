@@ -1,0 +1,116 @@
+# Weir: every verb. `make help` lists them; each does the set-up it needs.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+# The Python that makes the environment, pytest's options, seeds of `make timing`, the unit of `make waves`.
+PYTHON ?= python3
+PYTEST_ARGS ?=
+SEEDS ?= 3
+RECORD ?=
+T ?=
+
+PY := .venv/bin/python
+PYTHON_SOURCES := cocotb-tests scripts sim sw-driver
+SCALA := $(shell find hw/src/main -name '*.scala')
+GENERATE = mvn -q -B -f hw/pom.xml compile exec:java -Dexec.args
+
+# A stamp says that a step was done after the files it depends on last changed.
+TOOLS := build/stamps/tools
+VENV := .venv/stamp
+RTL := build/stamps/rtl
+FORMAL_RTL := build/stamps/formal-rtl
+LIB := build/stamps/lib
+MODEL := build/stamps/model
+
+.PHONY: help setup demo test lint rtl formal bench timing waves docs clean model lib format lock
+
+help: ## this list
+	@echo "usage: make <verb>"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r verb what; do \
+	  printf '%-10s %s\n' "$$verb" "$$what"; done
+
+setup: $(VENV) ## check for the tools of the system (as root: install them), make .venv
+
+demo: $(VENV) $(MODEL) $(LIB) ## replay a capture of real TCP traffic: Drop-Tail against RED
+	@$(PY) sim/demo/demo.py
+
+test: $(VENV) $(MODEL) $(LIB) ## every test; PYTEST_ARGS='-k ewma' chooses
+	@$(PY) -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(VENV) $(RTL) $(LIB) ## ruff, mypy, Verilator's lint; warnings of the C compiler are errors
+	@$(PY) -m ruff check $(PYTHON_SOURCES)
+	@$(PY) -m ruff format --check $(PYTHON_SOURCES)
+	@$(PY) -m mypy
+	@$(PY) scripts/lint_rtl.py
+
+rtl: $(RTL) ## Verilog of every preset and unit, register files: build/rtl/
+	@echo "build/rtl: $$(cd build/rtl && echo */*.v)"
+
+formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must be found
+	@$(PY) scripts/formal.py
+
+bench: $(VENV) $(MODEL) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
+	@$(PY) -m weir_sim bench
+
+timing: $(VENV) $(RTL) ## clock and size of ten-gig on an ECP5, SEEDS=3 placements, RECORD=1 keeps it: build/timing.json
+	@$(PY) scripts/timing.py --seeds $(SEEDS) $(if $(RECORD),--record)
+
+waves: $(VENV) $(RTL) $(LIB) ## waveform of a bench: T=<unit>; without T the list of units
+	@$(PY) scripts/waves.py $(T)
+
+docs: $(VENV) $(RTL) ## the site: build/site/index.html
+	@$(PY) -m mkdocs build --quiet --strict
+	@echo "build/site/index.html"
+
+clean: ## remove build/ (the Python environment stays)
+	@rm -rf build
+
+model: $(MODEL)
+
+lib: $(LIB)
+
+format: $(VENV)
+	@$(PY) -m ruff check --fix --quiet $(PYTHON_SOURCES)
+	@$(PY) -m ruff format $(PYTHON_SOURCES)
+
+lock: $(TOOLS)
+	$(PYTHON) -m venv --clear build/lock
+	build/lock/bin/python -m pip install -q --disable-pip-version-check pip-tools
+	build/lock/bin/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url \
+	  --output-file requirements.lock requirements.in
+
+$(TOOLS): scripts/tools.sh
+	@mkdir -p $(@D)
+	@PYTHON=$(PYTHON) scripts/tools.sh
+	@touch $@
+
+$(VENV): requirements.lock pyproject.toml | $(TOOLS)
+	@echo "== .venv: Python packages of requirements.lock"
+	@$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear .venv
+	@$(PY) -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@PYTHONWARNINGS=ignore $(PY) -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(RTL): hw/pom.xml $(SCALA) | $(TOOLS)
+	@echo "== build/rtl: Verilog"
+	@mkdir -p $(@D)
+	@$(GENERATE)="build/rtl all" > build/rtl.log 2>&1 || { tail -n 60 build/rtl.log; exit 1; }
+	@touch $@
+
+# After $(RTL): two Maven runs at once would share their classes.
+$(FORMAL_RTL): $(RTL)
+	@echo "== build/rtl/formal: property components"
+	@$(GENERATE)="build/rtl formal" > build/formal-rtl.log 2>&1 || { tail -n 60 build/formal-rtl.log; exit 1; }
+	@touch $@
+
+$(LIB): $(RTL) $(shell find sw-driver/lib -type f 2>/dev/null)
+	@$(MAKE) --no-print-directory -C sw-driver/lib
+	@touch $@
+
+$(MODEL): $(VENV) $(RTL) $(shell find sim/model -name '*.[ch]*' -o -name '*.py' 2>/dev/null)
+	@$(PY) sim/model/build.py
+	@touch $@

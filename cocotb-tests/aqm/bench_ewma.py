@@ -1,0 +1,216 @@
+"""Bench of Ewma alone: average, differences to the thresholds and idle slots four cycles after each request."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import cocotb
+from cocotb.triggers import FallingEdge
+
+from golden.ewma import SLOTS_MAX, Average, Ewma
+from golden.params import RedParams
+from policy_bench import (
+    CYCLE_NS,
+    HINT_CYCLES,
+    QUEUES,
+    SEED,
+    STYLES,
+    TIME,
+    Counter,
+    Request,
+    Stimulus,
+    Style,
+    drive_params,
+    preload_params,
+    reset,
+)
+
+LATENCY = 4
+
+
+def _signed(value: int, bits: int) -> int:
+    return value & (1 << bits) - 1
+
+
+class Bench:
+    """The RTL and four golden averages side by side. Within a cycle: request, emptied, hint, clear."""
+
+    def __init__(self, dut: Any, seed: int) -> None:
+        self.dut = dut
+        self.rng = Random(seed)
+        self.models = [Ewma() for _ in range(QUEUES)]
+        self.params = [RedParams() for _ in range(QUEUES)]
+        self.units = [0] * QUEUES
+        self.now, self.n = 0, 0
+        self.expected: deque[tuple[int, Request, Average]] = deque()
+        self.hints: list[list[int]] = [[] for _ in range(QUEUES)]
+        self.stalled = [False] * QUEUES
+        self.seen: Counter[str] = Counter()
+
+    async def start(self) -> None:
+        """Reset with every input at 0."""
+        dut = self.dut
+        for signal in (dut.hint_valid, dut.hint_payload_queue, dut.hint_payload_nowNs, dut.emptied_valid,
+                       dut.emptied_payload_queue, dut.emptied_payload_nowNs, dut.request_valid, dut.clear,
+                       dut.quantity, dut.request_payload_queue, dut.request_payload_nowNs,
+                       dut.request_payload_packets):
+            signal.value = 0
+        for q in range(QUEUES):
+            drive_params(dut, q, self.params[q])
+        await reset(dut)
+
+    def _sample(self) -> None:
+        dut = self.dut
+        if self.expected and self.expected[0][0] == self.n:
+            _, request, want = self.expected.popleft()
+            params = self.params[request.queue]
+            low, high = params.minimum << 11, params.maximum << 11
+            got = tuple(int(s.value) for s in (dut.average, dut.belowMinimum, dut.belowMaximum, dut.belowDouble,
+                                               dut.idleSlots))
+            wanted = (want.average, _signed(want.average - low, 44), _signed(want.average - high, 44),
+                      _signed(want.average - 2 * high, 45), want.idle_slots)
+            assert got == wanted, f"cycle {self.n}: {got}, expected {wanted}; {request}; {params}"
+            self.seen["updates"] += 1
+            self.seen["decayed"] += want.idle_slots > 0
+            self.seen["saturated"] += want.idle_slots == SLOTS_MAX
+        stall = int(dut.stall.value)
+        for q in range(QUEUES):
+            self.stalled[q] = bool(stall >> q & 1)
+            if self.stalled[q]:
+                assert self.hints[q], f"cycle {self.n}: stall({q}) without a hint that is not stale"
+                age = self.n - self.hints[q][0]
+                assert age <= HINT_CYCLES, f"cycle {self.n}: stall({q}) {age} cycles after its hint"
+
+    async def cycle(self, request: Request | None = None, hint: int | None = None, emptied: int | None = None,
+                    clear: int = 0) -> None:
+        """Drive the inputs of this cycle, go on to the next and compare its outputs."""
+        dut = self.dut
+        dut.request_valid.value = request is not None
+        if request is not None:
+            q = request.queue
+            quantity = request.quantity(self.units[q])
+            dut.request_payload_queue.value = q
+            dut.request_payload_nowNs.value = request.now_ns
+            dut.request_payload_packets.value = request.packets
+            dut.quantity.value = quantity
+            self.expected.append((self.n + LATENCY, request, self.models[q].request(
+                request.now_ns, request.packets, quantity, self.params[q])))
+            self.hints[q].clear()
+        dut.emptied_valid.value = emptied is not None
+        if emptied is not None:
+            dut.emptied_payload_queue.value = emptied
+            dut.emptied_payload_nowNs.value = self.now
+            self.models[emptied].emptied(self.now)
+            self.hints[emptied].clear()
+        dut.hint_valid.value = hint is not None
+        if hint is not None:
+            dut.hint_payload_queue.value = hint
+            dut.hint_payload_nowNs.value = self.now
+            self.models[hint].hint(self.now, self.params[hint])
+            self.hints[hint].append(self.n)
+        dut.clear.value = clear
+        for q in range(QUEUES):
+            if clear >> q & 1:
+                self.models[q].clear()
+        await FallingEdge(dut.clk)
+        self.n += 1
+        self.now = (self.now + CYCLE_NS) % TIME
+        self._sample()
+
+    async def drain(self) -> None:
+        """Let everything in flight end."""
+        for _ in range(HINT_CYCLES + 6):
+            await self.cycle()
+        for q in range(QUEUES):
+            assert int(getattr(self.dut, f"live_{q}").value) == self.models[q].average
+
+    def configure(self, queue: int, params: RedParams, unit: int) -> None:
+        """Registers of a queue; nothing may be in flight."""
+        self.params[queue], self.units[queue] = params, unit
+        drive_params(self.dut, queue, params)
+
+    async def phase(self, style: Style, requests: int) -> None:
+        """One set of registers, `requests` requests in the style's manner."""
+        rng = self.rng
+        stimulus = Stimulus(style, rng)
+        if style.start_ns is not None:
+            self.now = style.start_ns
+        for q in range(QUEUES):
+            self.configure(q, preload_params(stimulus.params[q]), stimulus.units[q])
+            await self.cycle(replace(stimulus.request(q, self.now), packets=1))
+            await self.drain()
+            self.configure(q, stimulus.params[q], stimulus.units[q])
+        wait = 0
+        while requests:
+            if rng.random() < style.jump:
+                self.now = (self.now + int(2 ** (47 * rng.random()))) % TIME
+            request = None
+            if wait <= 0:
+                request = stimulus.request(rng.choice(style.queues), self.now)
+                if request.packets == 0 and self.stalled[request.queue]:
+                    self.seen["stalled"] += 1
+                    request = None
+            if request is not None:
+                requests -= 1
+                wait = rng.choice(style.gaps)
+            wait -= 1
+            hint = rng.choice(style.queues) if rng.random() < style.hints else None
+            emptied = rng.choice(style.queues) if rng.random() < style.emptied else None
+            if request is not None and request.queue == emptied and request.packets == 0:
+                emptied = None
+            clear = 1 << rng.choice(style.queues) if rng.random() < 0.003 else 0
+            await self.cycle(request, hint, emptied, clear)
+        await self.drain()
+
+
+async def _run(dut: Any, name: str, phases: int, requests: int) -> Bench:
+    bench = Bench(dut, SEED * 1000 + sorted(STYLES).index(name))
+    await bench.start()
+    for _ in range(phases):
+        await bench.phase(STYLES[name], requests)
+    dut._log.info(f"{dict(bench.seen)}")
+    assert bench.seen["updates"] >= phases * requests
+    return bench
+
+
+@cocotb.test()
+async def updates_every_4_cycles(dut: Any) -> None:
+    await _run(dut, "mixed_queues_every_4_cycles", 30, 200)
+    # the same queue is the hardest: each update needs the one before it
+
+
+@cocotb.test()
+async def updates_of_one_queue_every_4_cycles(dut: Any) -> None:
+    await _run(dut, "one_queue_every_4_cycles", 30, 200)
+
+
+@cocotb.test()
+async def idle_queues_decay(dut: Any) -> None:
+    bench = await _run(dut, "empty_queues", 40, 200)
+    assert bench.seen["decayed"] > 500 and bench.seen["saturated"] and bench.seen["stalled"]
+
+
+@cocotb.test()
+async def any_register_value(dut: Any) -> None:
+    bench = await _run(dut, "hostile_registers", 80, 100)
+    assert bench.seen["decayed"]
+
+
+@cocotb.test()
+async def time_wraps(dut: Any) -> None:
+    bench = await _run(dut, "time_wraps", 40, 100)
+    assert bench.seen["decayed"]
+
+
+@cocotb.test()
+async def hints_in_every_cycle(dut: Any) -> None:
+    """Hints of random queues without a pause; the oldest that is not stale counts."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    style = Style(gaps=(4, 5, 9, 14, 30), empty=0.7, hints=1.0, emptied=0.05, jump=0.05)
+    for _ in range(20):
+        await bench.phase(style, 100)
+    assert bench.seen["decayed"] > 100

@@ -1,0 +1,434 @@
+"""Bench of RedPolicy: every verdict against the golden Ewma and Red, bit for bit and to the cycle."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import fields, replace
+from random import Random
+from typing import Any
+
+import cocotb
+from cocotb.triggers import FallingEdge
+
+from golden.ewma import SLOTS_MAX, Ewma
+from golden.params import BYTES_AFTER, GEOMETRIC, UNIFORM_WAIT, RedParams
+from golden.red import ABOVE, BAND, DROP, MARK, NONE, OUTSIDE, Red, Verdict
+from policy_bench import (
+    CYCLE_NS,
+    HINT_CYCLES,
+    QUEUES,
+    SEED,
+    STYLES,
+    TIME,
+    Counter,
+    Request,
+    Stimulus,
+    Style,
+    drive_params,
+    edge_draw,
+    preload_params,
+    record_params,
+    reset,
+)
+
+LATENCY = 10
+COUNT_STAGE = 4
+REQUEST_PORTS = {"queue": "queue", "now_ns": "nowNs", "length": "length", "bytes": "bytes", "packets": "packets",
+                 "frames": "frames", "ecn": "ecn", "draw": "draw"}
+
+
+class Bench:
+    """Runs models and RTL side by side, one call of `cycle` a clock cycle.
+
+    Order within a cycle (docs/modules): request, emptied, hint for the average; commit, then the count of the
+    request of four cycles ago, then clear, for RED.
+    """
+
+    def __init__(self, dut: Any, seed: int) -> None:
+        self.dut = dut
+        self.rng = Random(seed)
+        self.ewma = [Ewma() for _ in range(QUEUES)]
+        self.red = [Red() for _ in range(QUEUES)]
+        self.params = [RedParams() for _ in range(QUEUES)]
+        self.units = [0] * QUEUES
+        self.now = 0
+        self.n = 0
+        self.taking: deque[tuple[int, Request, int, int]] = deque()
+        self.expected: deque[tuple[int, Request, Verdict]] = deque()
+        self.commit: tuple[Request, bool, bool] | None = None
+        self.hints: list[list[int]] = [[] for _ in range(QUEUES)]
+        self.stalled = [False] * QUEUES
+        self.seen: Counter[object] = Counter()
+        self.values: dict[str, set[int]] = {}
+        self.request_ports = {name: getattr(dut, f"request_payload_{port}") for name, port in REQUEST_PORTS.items()}
+        self.verdict_ports = [getattr(dut, f"verdict_payload_{name}") for name in
+                              ("action", "cause", "evidence_average", "evidence_count", "evidence_probability",
+                               "evidence_idleSlots")]
+
+    async def start(self) -> None:
+        """Reset with every input at 0."""
+        dut = self.dut
+        for signal in (dut.hint_valid, dut.hint_payload_queue, dut.hint_payload_nowNs, dut.emptied_valid,
+                       dut.emptied_payload_queue, dut.emptied_payload_nowNs, dut.request_valid, dut.clear,
+                       dut.commit_valid, dut.commit_payload_queue, dut.commit_payload_length,
+                       dut.commit_payload_selected, dut.commit_payload_dropped, *self.request_ports.values()):
+            signal.value = 0
+        for q in range(QUEUES):
+            getattr(dut, f"unit_{q}").value = 0
+            drive_params(dut, q, self.params[q])
+        await reset(dut)
+
+    # ---- one cycle
+
+    def _sample(self) -> None:
+        """Compare the outputs of this cycle."""
+        dut = self.dut
+        due = bool(self.expected) and self.expected[0][0] == self.n
+        valid = dut.verdict_valid.value
+        assert int(valid) == due, f"cycle {self.n}: verdict_valid={valid}, expected {due}"
+        self.commit = None
+        if due:
+            _, request, want = self.expected.popleft()
+            got = tuple(int(port.value) for port in self.verdict_ports)
+            wanted = (want.action, want.cause, want.average, want.count, want.probability, want.idle_slots)
+            assert got == wanted, (f"cycle {self.n}: (action, cause, average, count, probability, idleSlots) = {got}, "
+                                   f"expected {wanted}; {request}; {self.params[request.queue]}; {want}")
+            self._cover(request, want)
+            self.commit = (request, *self._fate(want))
+        stall = int(dut.stall.value)
+        for q in range(QUEUES):
+            self.stalled[q] = bool(stall >> q & 1)
+            oldest = self.hints[q][0] if self.hints[q] else None
+            if self.stalled[q]:
+                assert oldest is not None, f"cycle {self.n}: stall({q}) without a hint that is not stale"
+                age = self.n - oldest
+                assert age <= HINT_CYCLES, f"cycle {self.n}: stall({q}) {age} cycles after its hint"
+
+    def _fate(self, want: Verdict) -> tuple[bool, bool]:
+        """(selected, dropped) of the commit: mostly the verdict's, sometimes overridden."""
+        kind = self.rng.random()
+        if kind < 0.05:
+            self.seen["protected"] += want.selected
+            return False, False
+        if kind < 0.10:
+            self.seen["over the limit"] += not want.selected
+            return want.selected and self.rng.random() < 0.5, True
+        return want.selected, want.action == DROP
+
+    def _cover(self, request: Request, want: Verdict) -> None:
+        params = self.params[request.queue]
+        seen = self.seen
+        seen["verdicts"] += 1
+        seen["region", want.region] += 1
+        seen["action", want.action, want.cause] += 1
+        if want.region == BAND:
+            seen["spread", params.spread, "byte", params.byte_mode, want.selected] += 1
+            seen["gentle slope"] += want.average >= params.maximum << 11
+            seen["exempt"] += want.exempt
+        seen["decayed"] += want.idle_slots > 0
+        seen["slots saturated"] += want.idle_slots == SLOTS_MAX
+        if want.selected:
+            seen["selected", want.cause, request.ecn, params.ecn, params.hard_drop, params.no_drop] += 1
+
+    def _drive_commit(self) -> None:
+        dut = self.dut
+        held = self.held
+        dut.commit_valid.value = held is not None
+        if held is not None:
+            request, selected, dropped = held
+            dut.commit_payload_queue.value = request.queue
+            dut.commit_payload_length.value = request.length
+            dut.commit_payload_selected.value = selected
+            dut.commit_payload_dropped.value = dropped
+            self.red[request.queue].commit(request.length, selected, dropped)
+
+    async def cycle(self, request: Request | None = None, hint: int | None = None, emptied: int | None = None,
+                    clear: int = 0) -> None:
+        """Drive the inputs of this cycle, let the models follow, go on to the next and compare its outputs."""
+        dut = self.dut
+        self._drive_commit()
+        dut.request_valid.value = request is not None
+        if request is not None:
+            for name, port in self.request_ports.items():
+                port.value = getattr(request, name)
+            q = request.queue
+            step = self.ewma[q].request(request.now_ns, request.packets, request.quantity(self.units[q]),
+                                        self.params[q])
+            self.hints[q].clear()
+            self.taking.append((self.n + COUNT_STAGE, request, step.average, step.idle_slots))
+        dut.emptied_valid.value = emptied is not None
+        if emptied is not None:
+            dut.emptied_payload_queue.value = emptied
+            dut.emptied_payload_nowNs.value = self.now
+            self.ewma[emptied].emptied(self.now)
+            self.hints[emptied].clear()
+        dut.hint_valid.value = hint is not None
+        if hint is not None:
+            dut.hint_payload_queue.value = hint
+            dut.hint_payload_nowNs.value = self.now
+            self.ewma[hint].hint(self.now, self.params[hint])
+            self.hints[hint].append(self.n)
+        if self.taking and self.taking[0][0] == self.n:
+            _, taken, average, slots = self.taking.popleft()
+            verdict = self.red[taken.queue].take(average, taken.packets, taken.length, taken.ecn, taken.draw,
+                                                 self.params[taken.queue], slots)
+            self.expected.append((self.n - COUNT_STAGE + LATENCY, taken, verdict))
+        dut.clear.value = clear
+        for q in range(QUEUES):
+            if clear >> q & 1:
+                self.ewma[q].clear()
+                self.red[q].clear()
+        held = self.commit
+        await FallingEdge(dut.clk)
+        self.n += 1
+        self.now = (self.now + CYCLE_NS) % TIME
+        self._sample()
+        self.held = held
+
+    held: tuple[Request, bool, bool] | None = None
+
+    async def drain(self) -> None:
+        """Let everything in flight end."""
+        for _ in range(LATENCY + HINT_CYCLES + 6):
+            await self.cycle()
+        assert not self.expected and not self.taking
+        for q in range(QUEUES):
+            assert int(getattr(self.dut, f"live_{q}").value) == self.ewma[q].average
+
+    async def configure(self, queue: int, params: RedParams, unit: int) -> None:
+        """Registers of a queue; nothing may be in flight."""
+        self.params[queue], self.units[queue] = params, unit
+        drive_params(self.dut, queue, params)
+        getattr(self.dut, f"unit_{queue}").value = unit
+        record_params(self.values, params)
+        self.values.setdefault("unit", set()).add(unit)
+
+    # ---- phases
+
+    async def preload(self, stimulus: Stimulus) -> None:
+        """Set every average near its thresholds: one request with w = 1."""
+        for q in range(QUEUES):
+            await self.configure(q, preload_params(stimulus.params[q]), stimulus.units[q])
+        for q in range(QUEUES):
+            request = stimulus.request(q, self.now)
+            while self.stalled[q]:
+                await self.cycle()
+            await self.cycle(replace(request, packets=max(request.packets, 1)))
+            for _ in range(4):
+                await self.cycle()
+        await self.drain()
+        for q in range(QUEUES):
+            await self.configure(q, stimulus.params[q], stimulus.units[q])
+
+    async def phase(self, style: Style, requests: int) -> None:
+        """One set of registers, `requests` requests in the style's manner."""
+        rng = self.rng
+        stimulus = Stimulus(style, rng)
+        if style.start_ns is not None:
+            self.now = style.start_ns
+        await self.preload(stimulus)
+        wait = 0
+        while requests:
+            if rng.random() < style.jump:
+                self.now = (self.now + int(2 ** (47 * rng.random()))) % TIME
+            request = None
+            if wait <= 0:
+                request = self._request(stimulus, rng.choice(style.queues))
+            if request is not None:
+                requests -= 1
+                wait = rng.choice(style.gaps)
+            wait -= 1
+            hint = rng.choice(style.queues) if rng.random() < style.hints else None
+            emptied = rng.choice(style.queues) if rng.random() < style.emptied else None
+            if request is not None and request.queue == emptied and request.packets == 0:
+                emptied = None
+            clear = 1 << rng.choice(style.queues) if rng.random() < 0.001 else 0
+            await self.cycle(request, hint, emptied, clear)
+        await self.drain()
+
+    def _request(self, stimulus: Stimulus, queue: int) -> Request | None:
+        """A request; None while the queue is empty and has to wait for its hint."""
+        request = stimulus.request(queue, self.now)
+        if request.packets == 0 and self.stalled[queue]:
+            self.seen["stalled"] += 1
+            if self.rng.random() < 0.5:
+                return None
+            request = replace(request, packets=1)
+        if self.rng.random() < 0.4:
+            model, params = self.red[queue], self.params[queue]
+            spare = Ewma()
+            spare.average = self.ewma[queue].average
+            average = spare.request(0, 1, request.quantity(self.units[queue]), params).average
+            draw = edge_draw(self.rng, average, model.count + 1, model.count_bytes + request.length, request.length,
+                             params)
+            if draw is not None:
+                self.seen["edge draws"] += 1
+                request = replace(request, draw=draw)
+        return request
+
+
+def _report(bench: Bench, dut: Any) -> None:
+    for key, n in sorted(bench.seen.items(), key=str):
+        dut._log.info(f"{key}: {n}")
+
+
+async def _run(dut: Any, name: str, phases: int, requests: int) -> Bench:
+    bench = Bench(dut, SEED * 1000 + sorted(STYLES).index(name))
+    await bench.start()
+    for _ in range(phases):
+        await bench.phase(STYLES[name], requests)
+    _report(bench, dut)
+    seen = bench.seen
+    assert seen["verdicts"] >= phases * requests
+    for region in (OUTSIDE, BAND, ABOVE):
+        assert seen["region", region] > 0
+    for action in (MARK, DROP):
+        assert seen["action", action, 1] and seen["action", action, 2]
+    assert seen["edge draws"] and seen["protected"] and seen["over the limit"]
+    for f in fields(RedParams):
+        assert len(bench.values[f.name]) >= 2, f"{f.name} had one value only"
+    return bench
+
+
+@cocotb.test()
+async def one_queue_every_4_cycles(dut: Any) -> None:
+    await _run(dut, "one_queue_every_4_cycles", 50, 200)
+
+
+@cocotb.test()
+async def mixed_queues_every_4_cycles(dut: Any) -> None:
+    bench = await _run(dut, "mixed_queues_every_4_cycles", 50, 200)
+    for spread in range(3):
+        for mode in range(3):
+            for selected in (False, True):
+                assert bench.seen["spread", spread, "byte", mode, selected] > 0, (spread, mode, selected)
+    assert bench.seen["gentle slope"] and bench.seen["exempt"]
+
+
+@cocotb.test()
+async def random_gaps(dut: Any) -> None:
+    await _run(dut, "random_gaps", 40, 200)
+
+
+@cocotb.test()
+async def one_queue_random_gaps(dut: Any) -> None:
+    await _run(dut, "one_queue_random_gaps", 40, 200)
+
+
+@cocotb.test()
+async def empty_queues(dut: Any) -> None:
+    bench = await _run(dut, "empty_queues", 40, 200)
+    assert bench.seen["decayed"] and bench.seen["slots saturated"] and bench.seen["stalled"]
+
+
+@cocotb.test()
+async def hostile_registers(dut: Any) -> None:
+    await _run(dut, "hostile_registers", 120, 100)
+
+
+@cocotb.test()
+async def time_wraps(dut: Any) -> None:
+    bench = await _run(dut, "time_wraps", 60, 100)
+    assert bench.seen["decayed"]
+
+
+@cocotb.test()
+async def idle_from_zero_to_half_the_range(dut: Any) -> None:
+    """One hint and one request after every length of idle time, at the edges of powers of two."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    stimulus = Stimulus(Style(), bench.rng)
+    weights = [1 << 20, 137438953, 1 << 35, (1 << 36) - 1, 1 << 36]
+    idles = sorted({max(0, (1 << k) + d) for k in range(48) for d in (-1, 0, 1)} | {0})
+    for index, idle in enumerate(idles):
+        q = index % QUEUES
+        params = replace(stimulus.params[q], weight=weights[index % len(weights)])
+        params = replace(params, decay=_decay(params.weight))
+        await bench.configure(q, preload_params(params), 0)
+        await bench.cycle(Request(q, bench.now, 64, 1_000_000 + index, 1, 1, 0, 0))
+        await bench.drain()
+        await bench.configure(q, params, 0)
+        await bench.cycle(emptied=q)
+        bench.now = (bench.now + idle - CYCLE_NS) % TIME
+        await bench.cycle(hint=q)
+        while bench.stalled[q]:
+            await bench.cycle()
+        await bench.cycle(Request(q, bench.now, 64, 0, 0, 0, 0, 0))
+        await bench.drain()
+    # a difference of 2^47 and more is negative: no idle time
+    assert bench.seen["decayed"] > 50 and bench.seen["slots saturated"] > 0
+
+
+def _decay(weight: int) -> int:
+    from golden.params import decay_of
+    return decay_of(weight)
+
+
+@cocotb.test()
+async def the_counts_saturate(dut: Any) -> None:
+    """More than 2^16 arrivals in the band without a selection: count and countBytes stay at their largest."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    base = RedParams(minimum=100 << 11, maximum=200 << 11, slope_mantissa=1, slope_exponent=10,
+                     spread=UNIFORM_WAIT, byte_mode=BYTES_AFTER, mean_mantissa=1 << 17, mean_exponent=10)
+    quiet = [base, replace(base, byte_mode=0), replace(base, spread=GEOMETRIC), base]
+    for q in range(QUEUES):
+        await bench.configure(q, quiet[q], 1)
+    last = 0
+    for i in range(65600):
+        q = 1 if i % 16 else 0
+        bench.rng.seed(1)  # _fate: keep the verdict
+        await bench.cycle(Request(q, bench.now, 9216, 5000, 150, 10, 0, 0xFFFFFF))
+        for _ in range(3):
+            await bench.cycle()
+        last = bench.red[1].count
+    assert last >= 61000
+    assert bench.red[0].count_bytes == (1 << 24) - 1
+    for _ in range(5000):
+        bench.rng.seed(1)
+        await bench.cycle(Request(1, bench.now, 9216, 5000, 150, 10, 0, 0xFFFFFF))
+        for _ in range(3):
+            await bench.cycle()
+    await bench.drain()
+    assert bench.red[1].count == 65535
+    assert bench.seen["action", 0, NONE] > 0
+
+
+@cocotb.test()
+async def a_cleared_average_starts_from_zero(dut: Any) -> None:
+    bench = Bench(dut, SEED)
+    await bench.start()
+    for _ in range(20):
+        stimulus = Stimulus(Style(gaps=(4,)), bench.rng)
+        await bench.preload(stimulus)
+        for age in range(14):
+            for q in range(QUEUES):
+                await bench.cycle(stimulus.request(q, bench.now) if not bench.stalled[q] else None)
+                for _ in range(3):
+                    await bench.cycle()
+            for _ in range(age):
+                await bench.cycle()
+            await bench.cycle(clear=bench.rng.randrange(1, 16))
+            for _ in range(3):
+                await bench.cycle()
+        await bench.drain()
+    assert bench.seen["verdicts"] >= 1000
+
+
+@cocotb.test()
+async def reset_forgets_everything(dut: Any) -> None:
+    bench = Bench(dut, SEED)
+    await bench.start()
+    await bench.phase(STYLES["mixed_queues_every_4_cycles"], 100)
+    dut.rst.value = 1
+    await FallingEdge(dut.clk)
+    await FallingEdge(dut.clk)
+    dut.rst.value = 0
+    params, units = bench.params, bench.units
+    bench.ewma = [Ewma() for _ in range(QUEUES)]
+    bench.red = [Red() for _ in range(QUEUES)]
+    bench.hints = [[] for _ in range(QUEUES)]
+    for q in range(QUEUES):
+        await bench.configure(q, params[q], units[q])
+        assert int(getattr(dut, f"live_{q}").value) == 0
+    await bench.phase(STYLES["mixed_queues_every_4_cycles"], 100)

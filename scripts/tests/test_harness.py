@@ -1,0 +1,141 @@
+"""The harness of the benches: what runs, what is built again, and that nothing passes without having run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import harness
+
+VERILOG = """
+module Toy (input wire clk, input wire rst, input wire [7:0] a, output reg [7:0] b);
+  reg [7:0] hidden;
+  always @(posedge clk) b <= rst ? 8'd0 : a;
+  always @(posedge clk) if (!rst && a == 8'd99) $finish;
+endmodule
+"""
+
+BENCH = """
+import os
+import random
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+
+
+async def drive(dut, value):
+    cocotb.start_soon(Clock(dut.clk, 6.4, "ns").start())
+    dut.rst.value = 1
+    dut.a.value = 0
+    await RisingEdge(dut.clk)
+    dut.rst.value = 0
+    dut.a.value = value
+    for _ in range(4):
+        await RisingEdge(dut.clk)
+
+
+@cocotb.test()
+async def passes(dut):
+    await drive(dut, 7)
+    assert dut.b.value == 7
+    with open(os.environ["OUT"], "a") as out:
+        out.write(f"{os.environ['WEIR_SEED']} {random.getrandbits(32)} {dut.hidden.value}\\n")
+
+
+@cocotb.test(skip="BREAK" not in os.environ)
+async def breaks(dut):
+    await drive(dut, 7)
+    assert dut.b.value == 8, "b is not 8"
+
+
+@cocotb.test(skip="STOP" not in os.environ)
+async def stops(dut):
+    await drive(dut, 99)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with one unit; its model is built once for all tests."""
+    root = tmp_path_factory.mktemp("repository")
+    (root / "build" / "rtl" / "units").mkdir(parents=True)
+    (root / "build" / "rtl" / "units" / "Toy.v").write_text(VERILOG)
+    (root / "toy_bench.py").write_text(BENCH)
+    return root
+
+
+@pytest.fixture
+def out(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file to which the bench writes its seed, a random number and a register without a reset."""
+    monkeypatch.setattr(harness, "ROOT", folder)
+    monkeypatch.setattr(harness, "RTL", folder / "build" / "rtl")
+    monkeypatch.setattr(harness, "SIM", folder / "build" / "sim")
+    monkeypatch.delenv("WEIR_SEED", raising=False)
+    monkeypatch.delenv("WAVES", raising=False)
+    monkeypatch.setenv("OUT", str(tmp_path / "out"))
+    monkeypatch.syspath_prepend(str(folder))
+    return tmp_path / "out"
+
+
+def test_each_seed_is_a_run_of_its_own_and_can_be_repeated(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    harness.run_bench("Toy", "toy_bench", seeds=[1, 2])
+    first, second = out.read_text().splitlines()
+    assert first.split()[0] == "1" and second.split()[0] == "2"
+    assert first.split()[1:] != second.split()[1:]
+    monkeypatch.setenv("WEIR_SEED", "2")
+    harness.run_bench("Toy", "toy_bench", "passes", seeds=[1, 3])
+    assert out.read_text().splitlines()[2:] == [second]
+
+
+def test_a_failing_test_fails_and_is_named_with_its_seed(out: Path) -> None:
+    with pytest.raises(harness.BenchError, match=r"breaks failed; seed 5 \(repeat with WEIR_SEED=5\)"):
+        harness.run_bench("Toy", "toy_bench", env={"BREAK": 1}, seeds=[5])
+
+
+def test_a_simulation_that_ends_early_fails(out: Path) -> None:
+    with pytest.raises(harness.BenchError, match="stops"):
+        harness.run_bench("Toy", "toy_bench", "stops", env={"STOP": 1})
+
+
+def test_a_filter_that_matches_nothing_fails(out: Path) -> None:
+    with pytest.raises(harness.BenchError, match="no test of toy_bench ran"):
+        harness.run_bench("Toy", "toy_bench", "pass")
+
+
+def test_a_name_that_does_not_exist_beside_one_that_does_fails(out: Path) -> None:
+    with pytest.raises(harness.BenchError, match="has no test passed"):
+        harness.run_bench("Toy", "toy_bench", ["passes", "passed"])
+
+
+def test_missing_verilog_is_said_with_what_to_do(out: Path) -> None:
+    with pytest.raises(harness.BenchError, match="units/Nothing.v does not exist; `make rtl` writes it"):
+        harness.run_bench("Nothing", "toy_bench")
+
+
+def test_a_model_is_built_again_only_when_the_verilog_changed(out: Path, folder: Path) -> None:
+    source = folder / "build" / "rtl" / "units" / "Toy.v"
+    harness.run_bench("Toy", "toy_bench")
+    digest = folder / "build" / "sim" / "Toy" / "digest"
+    before = digest.stat().st_mtime_ns
+    source.write_text(VERILOG)
+    harness.run_bench("Toy", "toy_bench")
+    assert digest.stat().st_mtime_ns == before
+    source.write_text(VERILOG.replace("8'd0 : a", "8'd0 : a + 8'd1"))
+    with pytest.raises(harness.BenchError, match="passes failed"):
+        harness.run_bench("Toy", "toy_bench")
+    source.write_text(VERILOG)
+
+
+def test_verilog_that_does_not_build_is_shown_with_verilators_words(out: Path, folder: Path) -> None:
+    (folder / "build" / "rtl" / "units" / "Wrong.v").write_text("module Wrong (input wire clk); nonsense endmodule\n")
+    with pytest.raises(harness.BenchError, match=r"(?s)Wrong.v does not build.*syntax error"):
+        harness.run_bench("Wrong", "toy_bench")
+
+
+def test_waves_are_dumped_on_demand(out: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAVES", "1")
+    harness.run_bench("Toy", "toy_bench")
+    (dump,) = (folder / "build" / "sim" / "Toy-waves" / "runs").glob("*/dump.vcd")
+    assert "hidden" in dump.read_text()

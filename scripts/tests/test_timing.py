@@ -1,0 +1,72 @@
+"""The parts of `make timing` that can be wrong without nextpnr noticing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import timing
+
+MODULE = """
+module Other (
+  input  wire          x
+);
+endmodule
+module Core (
+  input  wire [63:0]   s_axis_tdata,
+  output wire          s_axis_tready,
+  output reg  [2:0]    m_axis_tuser,
+  input  wire          clk,
+  input  wire          rst
+);
+  input_is_no_port u ();
+endmodule
+"""
+
+
+def test_ports_are_those_of_the_module() -> None:
+    assert timing.ports_of(MODULE, "Core") == [
+        timing.Port("s_axis_tdata", 64, False),
+        timing.Port("s_axis_tready", 1, True),
+        timing.Port("m_axis_tuser", 3, True),
+        timing.Port("clk", 1, False),
+        timing.Port("rst", 1, False),
+    ]
+    with pytest.raises(timing.TimingError, match="no module Missing"):
+        timing.ports_of(MODULE, "Missing")
+
+
+def test_the_wrapper_connects_every_bit_once() -> None:
+    text = timing.wrapper("Core", timing.ports_of(MODULE, "Core"))
+    for pin in [".clk(clk)", ".s_axis_tdata(to_core[63:0])", ".rst(to_core[64:64])"]:
+        assert pin in text
+    assert ".s_axis_tready(from_core[0:0])" in text and ".m_axis_tuser(from_core[3:1])" in text
+    assert "reg [64:0] shift_to, to_core;" in text and "wire [3:0] from_core;" in text
+
+
+@pytest.mark.parametrize(("cell", "block"), [
+    ("core.queues.fifo.count_TRELLIS_FF_Q_3", "queues.fifo"),
+    ("core.irq_LUT4_Z", "core"),
+    ("core.admit.red.$abc$12.x", "admit.red"),
+    ("taken_TRELLIS_FF_Q", "wrapper"),
+])  # fmt: skip
+def test_a_cell_belongs_to_the_instance_in_its_name(cell: str, block: str) -> None:
+    assert timing.block(cell) == block
+
+
+def test_the_wrappers_cells_are_not_counted() -> None:
+    kinds = {"TRELLIS_COMB": 1000, "TRELLIS_FF": 500, "DP16KD": 40, "MULT18X18D": 5}
+    report = {"utilization": {kind: {"used": n, "available": 99999} for kind, n in kinds.items()}}
+    size = timing.used(report, Counter({"LUT4": 100, "TRELLIS_FF": 60, "CCU2C": 2}))
+    assert size == {"lut4": 896, "ff": 440, "ebr": 40, "dsp": 5}
+
+
+def test_missing_verilog_is_said_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(timing, "ROOT", tmp_path)
+    monkeypatch.setattr("sys.argv", ["timing.py"])
+    assert timing.main() == 1
+    assert "`make rtl` writes it" in capsys.readouterr().err

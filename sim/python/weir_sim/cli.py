@@ -1,0 +1,223 @@
+"""`weir-sim`: replays captures through the cycle model of a Weir core.
+
+Exit codes: 0 done; 1 the model is missing or failed; 2 bad input or arguments, one line says which; 3 packets or
+bytes did not add up; 130 interrupted. Output files appear whole or not at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from . import native
+from .errors import IdentityError, UsageError
+from .native import ModelError
+from .pcap import CaptureError, read_capture
+
+
+def _settings(pairs: Sequence[str]) -> dict[str, str]:
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not key:
+            raise UsageError(
+                f"--set {pair}: write key=value, for instance min=30KB; `weir-sim policies` lists the keys"
+            )
+        if key in ("policy", "queue"):
+            raise UsageError(f"--set {pair}: the policy is given by --policy, and the queue is always 0")
+        settings[key.replace("-", "_")] = value if equals else "on"
+    return settings
+
+
+def _needs(option: str, value: str, only: str, preset: str) -> None:
+    """Refuses what needs hardware that this version does not build."""
+    if value == only:
+        return
+    from .core import Core
+
+    device = Core(preset).device
+    raise UsageError(
+        f"{option} {value}: not built in this version: FEATURES of preset '{preset}' is "
+        f"0x{device.capabilities.features:08x}; leave out {option} or use {option} {only}"
+    )
+
+
+def _distinct(source: Path | None, outputs: Sequence[Path | None]) -> None:
+    seen = {source.resolve(): "the capture"} if source else {}
+    for path in outputs:
+        if path is None:
+            continue
+        if path.is_dir():
+            raise UsageError(f"{path}: is a directory")
+        if not path.resolve().parent.is_dir():
+            raise UsageError(f"{path}: the directory {path.parent} does not exist")
+        if path.exists() and not path.is_file():
+            continue
+        if path.resolve() in seen:
+            raise UsageError(f"{path}: is also {seen[path.resolve()]}")
+        seen[path.resolve()] = "another output"
+
+
+def build_wave_model(preset: str) -> None:
+    """Builds the library that can write waveforms, unless it is up to date."""
+    if not native.library(preset, True).exists():
+        print("building the model that writes waveforms (once)", file=sys.stderr)
+    command = [sys.executable, native.root() / "sim" / "model" / "build.py", "--preset", preset, "--wave",
+               "--out", native.library(preset, True).parent]  # fmt: skip
+    if subprocess.run([str(c) for c in command], stdout=subprocess.DEVNULL).returncode != 0:
+        raise ModelError("the model that writes waveforms cannot be built")
+
+
+def _replay(a: argparse.Namespace) -> int:
+    from .replay import Options, replay
+    from .report import summary
+
+    _distinct(a.input, [a.output, a.stats, a.trace, a.plot, a.wave])
+    if a.wave and a.wave.suffix == ".fst":
+        raise UsageError(f"{a.wave}: waveforms are written as VCD; name it {a.wave.with_suffix('.vcd').name}")
+    if not (a.speedup > 0 and a.speedup < float("inf")):
+        raise UsageError("--speedup must be a positive number")
+    if not 0 <= a.seed < 1 << 64:
+        raise UsageError("--seed must be 0 to 2^64 - 1")
+    settings = _settings(a.set)
+    next(read_capture(a.input))  # a capture that cannot be read is told first
+    _needs("--merge", a.merge, "off", a.preset)
+    _needs("--jumbo", a.jumbo, "opaque", a.preset)
+    if a.wave:
+        build_wave_model(a.preset)
+    import weir
+
+    try:
+        rate = weir.parse_rate(a.link_rate)
+    except weir.WeirError as error:
+        raise UsageError(f"--link-rate {a.link_rate}: {error}") from None
+    result = replay(
+        Options(
+            a.input,
+            a.output,
+            a.policy,
+            settings,
+            rate,
+            a.speedup,
+            a.seed,
+            a.stats,
+            a.trace,
+            a.plot,
+            a.wave,
+            a.preset,
+            not a.no_skip,
+        )  # fmt: skip
+    )
+    for note in result.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(summary(result.stats))
+    return 0
+
+
+def _bench(a: argparse.Namespace) -> int:
+    from .bench import run
+
+    return run(a.output, a.preset, a.quick)
+
+
+def _waves(a: argparse.Namespace) -> int:
+    from .waves import run
+
+    _distinct(None, [a.output])
+    build_wave_model(a.preset)
+    return run(a.output, a.preset)
+
+
+def _policies(a: argparse.Namespace) -> int:
+    from .report import policies
+
+    print(policies(a.policy))
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="weir-sim", description="Weir's queue, cycle by cycle, on captures of traffic.")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    p = verbs.add_parser("replay", help="send a capture through the core", description=(
+        "Sends the frames of a pcap or pcapng capture into the core at their times, and writes what comes out, with "
+        "the times in ns at which it does. All traffic goes through queue 0."))  # fmt: skip
+    p.add_argument("input", type=Path, metavar="IN", help="capture to read (pcap or pcapng, Ethernet)")
+    p.add_argument("output", type=Path, metavar="OUT", help="capture to write (pcap, ns)")
+    p.add_argument("--policy", required=True, help="what manages the queue; `weir-sim policies` lists them")
+    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the policy, as tc writes it: min=30KB, probability=0.02, ecn; repeat for more")  # fmt: skip # noqa: E501
+    p.add_argument("--link-rate", default="10Gbit", metavar="RATE", help="rate of the link behind the queue (default %(default)s)")  # fmt: skip # noqa: E501
+    p.add_argument("--speedup", type=float, default=1.0, metavar="X", help="divide the times of the capture by X (default 1)")  # fmt: skip # noqa: E501
+    p.add_argument("--merge", choices=("off", "flow", "class"), default="off", help="join packets to jumbo frames")
+    p.add_argument("--jumbo", choices=("opaque", "split", "transit"), default="opaque", help="what to do with jumbo frames that arrive")  # fmt: skip # noqa: E501
+    p.add_argument("--split", dest="jumbo", action="store_const", const="split", help="the same as --jumbo split")
+    p.add_argument("--transit", dest="jumbo", action="store_const", const="transit", help="the same as --jumbo transit")
+    p.add_argument("--seed", type=lambda text: int(text, 0), default=1, metavar="N", help="seed of the random numbers (default 1)")  # fmt: skip # noqa: E501
+    p.add_argument("--stats", type=Path, metavar="F.json", help="write the counters and delays")
+    p.add_argument("--trace", type=Path, metavar="F.csv", help="write every arrival and departure")
+    p.add_argument("--plot", type=Path, metavar="F.png", help="draw queue, average and verdicts over time")
+    p.add_argument("--wave", type=Path, metavar="F.vcd", help="write the waveform (large: about 1 GB a simulated ms)")
+    p.add_argument("--preset", default="full", help="core to simulate (default %(default)s)")
+    p.add_argument("--no-skip", action="store_true", help="simulate idle time cycle by cycle; same results, slower")
+    p.set_defaults(run=_replay)
+
+    p = verbs.add_parser("bench", help="measure the core and the model against their goals")
+    p.add_argument("--output", type=Path, default=native.root() / "build" / "bench.json", metavar="F.json", help="file of the figures (default build/bench.json)")  # fmt: skip # noqa: E501
+    p.add_argument("--preset", default="full", help="core to measure (default %(default)s)")
+    p.add_argument("--quick", action="store_true", help="a tenth of the frames, for a look")
+    p.set_defaults(run=_bench)
+
+    p = verbs.add_parser("waves", help="write the waveform of a short, busy scene")
+    p.add_argument("output", type=Path, nargs="?", default=native.root() / "build" / "waves" / "core.vcd", metavar="OUT.vcd", help="file to write (default build/waves/core.vcd)")  # fmt: skip # noqa: E501
+    p.add_argument("--preset", default="full", help="core to simulate (default %(default)s)")
+    p.set_defaults(run=_waves)
+
+    p = verbs.add_parser("policies", help="list the policies, their parameters, ranges and defaults")
+    p.add_argument("policy", nargs="?", help="only this one")
+    p.set_defaults(run=_policies)
+    return top
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs `weir-sim` and answers its exit code."""
+    a = parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _terminate)
+    errors: tuple[type[Exception], ...] = (UsageError, CaptureError)
+    try:
+        import weir
+
+        errors += (weir.WeirError,)
+        code: int = a.run(a)
+    except ImportError as error:
+        print(f"weir-sim: {error}; run `make setup`", file=sys.stderr)
+        return 1
+    except errors as error:
+        print(f"weir-sim: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"weir-sim: {error.filename or 'file'}: {error.strerror or error}", file=sys.stderr)
+        return 2
+    except ModelError as error:
+        print(f"weir-sim: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("weir-sim: interrupted", file=sys.stderr)
+        return 130
+    except IdentityError as error:
+        print(f"weir-sim: {error}", file=sys.stderr)
+        return 3
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,331 @@
+"""Replays a capture through a core."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+import weir
+
+from . import plot, trace
+from .core import Core
+from .errors import IdentityError, UsageError
+from .files import Outputs
+from .pcap import CaptureError, Packet, PcapWriter, read_capture
+
+LINE_RATE = 10e9
+"""bit/s of both sides of the core"""
+CHUNK = 4096
+"""packets that are handled at a time"""
+SETTLE_NS = 1000
+"""time between the configuration and the first packet"""
+LATE_NS = 1_000_000
+"""a packet that waits longer than this for the 10 Gbit/s line is worth a note"""
+DROPS = ("early", "forced", "overflow", "front", "partial", "bad", "oversize", "malformed", "runt", "ingress_overflow",
+         "link_down")  # fmt: skip
+"""Causes of drop in the statistics. `overflow`: the hard limit, the share of cells, or no descriptor; the cause
+`ingress_overflow`: no cell free while the frame came in. `front`, `partial` and `malformed` need features that
+this version does not build; they are 0."""
+
+Count = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a replay does. Values of `settings` are texts as `tc` takes them; libweir reads them."""
+
+    source: Path
+    target: Path
+    policy: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    link_rate: float = LINE_RATE
+    speedup: float = 1.0
+    seed: int = 1
+    stats: Path | None = None
+    trace: Path | None = None
+    plot: Path | None = None
+    wave: Path | None = None
+    preset: str = "full"
+    skip: bool = True
+
+
+@dataclass
+class Result:
+    """What a replay found. `stats` is what the statistics file holds."""
+
+    stats: dict[str, Any]
+    notes: list[str]
+
+
+@dataclass
+class _Tally:
+    """Counts made from frames and trace records alone, without the core's registers."""
+
+    sent: Count = field(default_factory=lambda: {"packets": 0, "bytes": 0})
+    received: Count = field(default_factory=lambda: {"packets": 0, "bytes": 0})
+    marked: Count = field(default_factory=lambda: {"packets": 0, "bytes": 0})
+    dropped: dict[str, Count] = field(
+        default_factory=lambda: {name: {"packets": 0, "bytes": 0} for name in ("early", "forced", "overflow")}
+    )
+    sojourns: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+
+    def add(self, records: trace.Records) -> None:
+        arrival = records["kind"] == trace.ARRIVAL
+        lengths = records["length"].astype(np.int64)
+        cases = {"marked": arrival & (records["action"] == trace.MARK)}
+        for name, cause in (("early", trace.EARLY), ("forced", trace.FORCED), ("overflow", trace.OVERFLOW)):
+            cases[name] = arrival & (records["action"] == trace.DROP) & (records["cause"] == cause)
+        for name, chosen in cases.items():
+            count = self.marked if name == "marked" else self.dropped[name]
+            count["packets"] += int(chosen.sum())
+            count["bytes"] += int(lengths[chosen].sum())
+        left = (records["kind"] == trace.DEPARTURE) & (records["action"] != trace.DROP)
+        self.sojourns.append(records["sojourn_ns"][left])
+
+
+def _count(value: weir.Count) -> Count:
+    return {"packets": value.packets, "bytes": value.bytes}
+
+
+def _sum(counts: list[Count]) -> Count:
+    return {key: sum(c[key] for c in counts) for key in ("packets", "bytes")}
+
+
+def _delay(sojourns: list[npt.NDArray[np.uint64]]) -> dict[str, float]:
+    """Mean and nearest-rank percentiles of the sojourn times."""
+    all_ns = np.sort(np.concatenate(sojourns)) if sojourns else np.empty(0, np.uint64)
+    if not len(all_ns):
+        return {"packets": 0, "mean_ns": 0.0, "p50_ns": 0, "p99_ns": 0, "max_ns": 0}
+
+    def rank(share: float) -> int:
+        return int(all_ns[max(int(np.ceil(share * len(all_ns))) - 1, 0)])
+
+    return {
+        "packets": len(all_ns), "mean_ns": round(float(all_ns.mean()), 3), "p50_ns": rank(0.5), "p99_ns": rank(0.99),
+        "max_ns": int(all_ns[-1]),
+    }  # fmt: skip
+
+
+def _check_identity(stats: dict[str, Any], tally: _Tally, core: Core) -> None:
+    """Every packet and byte is accounted for, by the registers, by the frames, and in both the same."""
+    dropped = _sum(list(stats["dropped"].values()))
+    seen = core.stats()
+    for key in ("packets", "bytes"):
+        rx, tx, out = stats["rx"][key], stats["tx"][key], tally.received[key]
+        checks = {
+            f"rx {rx} = tx {tx} + dropped {dropped[key]}": rx == tx + dropped[key],
+            f"rx {rx} = sent {tally.sent[key]}": rx == tally.sent[key],
+            f"tx {tx} = received {out}": tx == out,
+            f"marked {stats['marked'][key]} = traced {tally.marked[key]}": stats["marked"][key] == tally.marked[key],
+        }
+        for name, count in tally.dropped.items():
+            counted = stats["dropped"][name][key]
+            checks[f"dropped.{name} {counted} = traced {count[key]}"] = counted == count[key]
+        for text, holds in checks.items():
+            if not holds:
+                raise IdentityError(f"{key} do not add up: {text} does not hold")
+    if seen.frames_in != stats["rx"]["packets"] or core.ingress_stalls or core.underruns:
+        raise IdentityError(
+            f"ports: {seen.frames_in} frames in, {core.ingress_stalls} beats refused, {core.underruns} gaps in frames"
+        )
+
+
+def _statistics(core: Core, tally: _Tally) -> dict[str, Any]:
+    """The part of the statistics that comes from the core's counters."""
+    now = core.stats()
+    queues = []
+    for number, q in enumerate(now.queues):
+        queues.append({
+            "queue": number,
+            "in": _sum([_count(c) for c in (q.in_not_ect, q.in_ect0, q.in_ect1, q.in_ce)]),
+            "in_not_ect": _count(q.in_not_ect), "in_ect0": _count(q.in_ect0), "in_ect1": _count(q.in_ect1),
+            "in_ce": _count(q.in_ce), "early": _count(q.early), "forced": _count(q.forced),
+            "overflow": _count(q.overflow), "marked": _count(q.marked), "already_ce": _count(q.already_ce),
+            "out": _count(q.out), "link_down": _count(q.link_down), "sojourn_log2_ns": list(q.sojourn),
+        })  # fmt: skip
+    dropped = {name: {"packets": 0, "bytes": 0} for name in DROPS}
+    for name in ("early", "forced", "overflow", "link_down"):
+        dropped[name] = _sum([q[name] for q in queues])  # type: ignore[misc]
+    for name in ("bad", "oversize", "runt", "ingress_overflow"):
+        dropped[name] = _count(getattr(now.core, name))
+    return {
+        "rx": _count(now.core.rx), "tx": _count(now.core.tx), "marked": _sum([q["marked"] for q in queues]),  # type: ignore[misc]
+        "dropped": dropped, "delay": _delay(tally.sojourns), "queues": queues, "throttled_ns": now.core.throttled_ns,
+    }  # fmt: skip
+
+
+class Replay:
+    """One replay, from the options to the result."""
+
+    def __init__(self, options: Options, wave: Path | None) -> None:
+        self.options = options
+        if not 0 < options.link_rate <= LINE_RATE:
+            raise UsageError("the link rate must be above 0 and at most 10Gbit")
+        self.core = Core(options.preset, wave=wave, egress="mac", skip=options.skip)
+        device = self.core.device
+        device.seed(options.seed)
+        if options.link_rate < LINE_RATE:
+            device.shape(rate=options.link_rate)
+        self.config = device.queue_replace(0, policy=options.policy, **options.settings)
+        device.trace_enable()
+        self.start_ns = self.core.now_ns + SETTLE_NS
+        self.first_ns = 0
+        self.last_ns = 0
+        self.backwards = 0
+        self.snapped = 0
+        self.late_ns = 0
+        self.tally = _Tally()
+        unit = str(self.config.get("unit", "bytes"))
+        self.history = plot.History(0, trace.UNITS.index(unit))
+
+    def model_time(self, capture_ns: int) -> int:
+        """When a packet captured at `capture_ns` reaches the core."""
+        return self.start_ns + round((capture_ns - self.first_ns) / self.options.speedup)
+
+    def send(self, packets: list[Packet]) -> int:
+        """Puts packets on the line; answers the time of the last."""
+        data = bytearray()
+        for packet in packets:
+            data += packet.data
+            missing = packet.length - len(packet.data)
+            if missing:
+                self.snapped += 1
+                data += bytes(missing)
+        times = []
+        for packet in packets:
+            if packet.time_ns < self.last_ns:
+                self.backwards += 1
+            self.last_ns = max(self.last_ns, packet.time_ns)
+            times.append(self.model_time(self.last_ns))
+        self.core.send_many(data, [packet.length for packet in packets], times)
+        self.tally.sent["packets"] += len(packets)
+        self.tally.sent["bytes"] += len(data)
+        self.late_ns = max(self.late_ns, self.core.line_free_ns - times[-1])
+        return times[-1]
+
+    def collect(self, writer: PcapWriter, csv: Callable[[trace.Records], None] | None) -> None:
+        """Takes what the core has put out."""
+        many = self.core.recv_many()
+        shift = self.first_ns - self.start_ns
+        view = memoryview(many.data.tobytes())
+        offset = 0
+        for length, ns in zip(many.lengths.tolist(), many.first_ns.tolist(), strict=True):
+            writer.write(ns + shift, view[offset : offset + length])
+            offset += length
+        self.tally.received["packets"] += len(many.lengths)
+        self.tally.received["bytes"] += offset
+        records = self.core.trace()
+        self.tally.add(records)
+        if self.options.plot:
+            self.history.add(records)
+        if csv:
+            shifted = records.copy()
+            shifted["time_ns"] -= np.uint64(self.start_ns)
+            csv(shifted)
+
+    def run(self, outputs: Outputs) -> None:
+        """Reads, sends and collects everything."""
+        options = self.options
+        packets = read_capture(options.source)
+        chunk = list(islice(packets, CHUNK))
+        self.first_ns = self.last_ns = chunk[0].time_ns
+        if self.first_ns >= 1 << 62:
+            raise CaptureError(f"{options.source}: the time of the first packet is beyond the year 2106")
+        writer = PcapWriter(outputs.open(options.target))
+        csv = None
+        if options.trace:
+            file = outputs.open(options.trace)
+            trace.write_csv_header(file)
+
+            def csv(records: trace.Records) -> None:
+                trace.write_csv(file, records)
+
+        size = options.source.stat().st_size
+        with tqdm(total=size, unit="B", unit_scale=True, delay=2, leave=False, disable=not sys.stderr.isatty()) as bar:
+            while chunk:
+                last = self.send(chunk)
+                bar.update(sum(len(packet.data) + 16 for packet in chunk))
+                chunk = list(islice(packets, CHUNK))
+                self.core.run_until(last if chunk else 0)
+                self.collect(writer, csv)
+            self.core.run_idle()
+            self.collect(writer, csv)
+
+    def result(self) -> Result:
+        """Statistics and notes; IdentityError if they do not add up."""
+        options = self.options
+        stats: dict[str, Any] = {
+            "source": options.source.name,
+            "policy": options.policy,
+            "set": dict(options.settings),
+            "link_rate": options.link_rate,
+            "speedup": options.speedup,
+            "seed": options.seed,
+            "preset": options.preset,
+            "merge": "off",
+            "jumbo": "opaque",
+            "snapped": self.snapped,
+            "duration_ns": self.core.now_ns - self.start_ns,
+            "cycles": self.core.cycles,
+            "cycles_evaluated": self.core.evaluated,
+            **_statistics(self.core, self.tally),
+        }
+        _check_identity(stats, self.tally, self.core)
+        stats["identity"] = "rx = tx + dropped, in packets and bytes, by registers and by frames"
+        notes = []
+        if self.snapped:
+            notes.append(f"{self.snapped} packets were captured in part; the rest of each is sent as zeros")
+        if self.backwards:
+            notes.append(f"{self.backwards} packets are earlier than the one before them; they follow it directly")
+        if self.late_ns > LATE_NS:
+            notes.append(
+                f"the 10 Gbit/s line into the core was full: packets came up to {self.late_ns / 1e6:.1f} ms late"
+            )
+        return Result(stats, notes)
+
+    def draw(self, path: Path) -> None:
+        """Writes the plot."""
+        rate = self.options.link_rate
+        speed = f"{rate / 1e9:g} Gbit/s" if rate >= 1e9 else f"{rate / 1e6:g} Mbit/s"
+        title = f"{self.options.policy} into {speed}: {self.options.source.name}"
+        subtitle = "   ".join(f"{key} {value}" for key, value in self.options.settings.items())
+        thresholds = []
+        if self.options.policy == "red":
+            thresholds = [(name, float(self.config[name])) for name in ("min", "max")]
+        limit = "limit_bytes" if self.history.unit == 0 else "limit_packets"
+        if {"limit", limit} & set(self.options.settings):
+            thresholds.append(("limit", float(self.config[limit])))
+        plot.draw(path, self.history, title, subtitle, thresholds, with_average=self.options.policy == "red")
+
+
+def replay(options: Options) -> Result:
+    """Replays a capture and writes the files that `options` asks for: all of them, or on any error none.
+
+    Raises:
+        CaptureError: the capture cannot be read.
+        weir.WeirError: a parameter is refused.
+        UsageError: the link rate is out of range.
+        IdentityError: packets are unaccounted for.
+        ModelError: the cycle model is not built.
+    """
+    next(read_capture(options.source))  # a capture that cannot be read is told before anything is started
+    with Outputs() as outputs:
+        run = Replay(options, outputs.path(options.wave) if options.wave else None)
+        run.run(outputs)
+        if options.wave:
+            run.core.end_wave()
+        result = run.result()
+        if options.stats:
+            outputs.open(options.stats).write((json.dumps(result.stats, indent=2) + "\n").encode())
+        if options.plot:
+            run.draw(outputs.path(options.plot))
+    return result

@@ -1,0 +1,156 @@
+"""`weir-sim` on bad input: one clear line, exit code 2, no file left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from captures import pcap, small_rows
+from weir_sim import cli, native
+from weir_sim.replay import LINE_RATE, Options
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.pcap"
+    path.write_bytes(pcap(small_rows(), nano=True))
+    return path
+
+
+def refused(capsys: pytest.CaptureFixture[str], place: Path, *arguments: object, code: int = 2) -> str:
+    """Runs weir-sim, which must refuse; answers its line. Nothing may appear beside the inputs."""
+    before = sorted(place.iterdir())
+    assert cli.main([str(a) for a in arguments]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("weir-sim: ") and err.count("\n") == 1
+    assert sorted(place.iterdir()) == before
+    return err
+
+
+CAPTURES = {
+    "empty": (b"", "empty file"),
+    "no packets": (pcap([]), "no packets"),
+    "text": (b"hello, world\n", "not a pcap or pcapng capture"),
+    "cooked": (pcap(small_rows(), link=113), "Linux cooked"),
+    "header cut": (pcap(small_rows())[:30], "truncated"),
+    "packet cut": (pcap(small_rows())[:-1], "truncated: the file ends inside packet 3"),
+    "second header cut": (pcap(small_rows())[: 24 + 16 + 60 + 5], "truncated: the file ends inside the header of packet 2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_unusable_capture_leaves_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    content, words = CAPTURES[name]
+    (tmp_path / "in.pcap").write_bytes(content)
+    line = refused(
+        capsys, tmp_path, "replay", tmp_path / "in.pcap", tmp_path / "out.pcap", "--policy", "drop-tail",
+        "--stats", tmp_path / "s.json", "--trace", tmp_path / "t.csv", "--plot", tmp_path / "p.png",
+    )  # fmt: skip
+    assert words in line and "in.pcap" in line
+
+
+def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(capsys, tmp_path, "replay", tmp_path / "absent", tmp_path / "o", "--policy", "red")
+    assert "absent: No such file or directory" in line
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        (["--policy", "wred"], "policy 'wred' is not known; choose one of drop-tail, red"),
+        (["--policy", "red", "--set", "min=90KB", "--set", "max=30KB"], "min"),
+        (["--policy", "red", "--set", "weight=0"], "weight"),
+        (["--policy", "red", "--set", "limit=100MB"], "limit"),
+        (["--policy", "red", "--set", "colour=blue"], "colour"),
+        (["--policy", "drop-tail", "--set", "min=30KB"], "min"),
+        (["--policy", "red", "--set", "=3"], "write key=value"),
+        (["--policy", "red", "--set", "policy=red"], "--policy"),
+        (["--policy", "red", "--link-rate", "20Gbit"], "at most 10Gbit"),
+        (["--policy", "red", "--link-rate", "0"], "link rate"),
+        (["--policy", "red", "--link-rate", "1"], "rate"),
+        (["--policy", "red", "--link-rate", "fast"], "--link-rate fast"),
+        (["--policy", "red", "--speedup", "0"], "--speedup"),
+        (["--policy", "red", "--speedup", "nan"], "--speedup"),
+        (["--policy", "red", "--seed", "-1"], "--seed"),
+        (["--policy", "red", "--merge", "flow"], "--merge flow: not built in this version: FEATURES"),
+        (["--policy", "red", "--merge", "class"], "--merge class: not built in this version: FEATURES"),
+        (["--policy", "red", "--jumbo", "split"], "--jumbo split: not built in this version: FEATURES"),
+        (["--policy", "red", "--split"], "--jumbo split: not built"),
+        (["--policy", "red", "--transit"], "--jumbo transit: not built"),
+        (["--policy", "red", "--wave", "x.fst"], "VCD"),
+        (["--policy", "red", "--stats", "absent/s.json"], "the directory"),
+        (["--policy", "red", "--stats", "."], "is a directory"),
+        (["--policy", "red", "--plot", "good.pcap"], "is also the capture"),
+        (["--policy", "red", "--plot", "out.pcap"], "is also another output"),
+    ],
+)
+def test_impossible_arguments_are_refused(
+    tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str], extra: list[str], words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert words in refused(capsys, tmp_path, "replay", good, tmp_path / "out.pcap", *extra)
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["replay"], ["replay", "a", "b"],
+                                       ["replay", "a", "b", "--policy", "red", "--merge", "all"]])  # fmt: skip
+def test_usage_errors_have_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(arguments)
+    assert stopped.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_missing_model_is_told(tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(capsys, tmp_path, "replay", good, tmp_path / "o", "--policy", "red", "--preset", "none", code=1)
+    assert "preset 'none' is not built; run `make model`" in line
+
+
+def test_settings_are_pairs_or_flags() -> None:
+    assert cli._settings(["min=30KB", "ecn", "limit-packets=5", "a=b=c"]) == {
+        "min": "30KB", "ecn": "on", "limit_packets": "5", "a": "b=c",
+    }  # fmt: skip
+
+
+def test_defaults_of_replay() -> None:
+    a = cli.parser().parse_args(["replay", "a", "b", "--policy", "red"])
+    assert (a.link_rate, a.speedup, a.merge, a.jumbo, a.seed, a.preset, a.no_skip) == (
+        "10Gbit", 1.0, "off", "opaque", 1, "full", False)  # fmt: skip
+    assert Options(Path("a"), Path("b"), "red").link_rate == LINE_RATE
+
+
+def test_policies_lists_parameters_with_ranges_and_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["policies"]) == 0
+    text = capsys.readouterr().out
+    for words in ("drop-tail:", "red:", "probability", "0.02", "tc-red", "geometric | uniform | uniform-wait"):
+        assert words in text
+    assert cli.main(["policies", "drop-tail"]) == 0
+    assert "probability" not in capsys.readouterr().out
+    assert cli.main(["policies", "blue"]) == 2
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_replay_leaves_no_file(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    long = tmp_path / "in.pcap"
+    frame = bytes([2] * 12) + b"\x88\xb6" + bytes(1500)
+    long.write_bytes(pcap([(i * 2000, frame) for i in range(60_000)], nano=True))
+    command = [sys.executable, "-m", "weir_sim", "replay", str(long), str(tmp_path / "out.pcap"), "--policy", "red",
+               "--stats", str(tmp_path / "s.json"), "--trace", str(tmp_path / "t.csv")]  # fmt: skip
+    paths = [str(native.root() / "sim" / "python"), str(native.root() / "sw-driver" / "python")]
+    env = dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        while not any(p.stat().st_size for p in tmp_path.glob(".*.part")):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert out == b""
+    assert [p.name for p in tmp_path.iterdir()] == ["in.pcap"]

@@ -1,0 +1,21 @@
+/* The handle and register access under its lock; shared by device.c and trace.c, not installed. */
+#ifndef WEIR_DEVICE_H
+#define WEIR_DEVICE_H
+
+#include "internal.h"
+
+#include <pthread.h>
+
+struct weir {
+	struct weir_bus bus;
+	struct weir_capabilities caps;
+	pthread_mutex_t lock;
+};
+
+/* Register access; the lock is held. */
+int weir_rd(struct weir *w, uint32_t address, uint32_t *value);
+int weir_wr(struct weir *w, uint32_t address, uint32_t value);
+/* Takes over the core registers and waits; the lock is held. */
+int weir_take_core(struct weir *w);
+
+#endif

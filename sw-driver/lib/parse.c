@@ -1,0 +1,158 @@
+/* Values as tc writes them (iproute2 tc(8), PARAMETERS): sizes count by 1024, rates by 1000. */
+#define _POSIX_C_SOURCE 200809L
+#include "internal.h"
+
+#include <ctype.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct suffix {
+	const char *name;
+	double factor;
+};
+
+/* The shortest decimal number that starts `text`, whatever the locale; NULL if there is none. strtod would also
+ * read hexadecimal numbers, "inf" and "nan". */
+static const char *leading_number(const char *text, double *value)
+{
+	const char *p = text;
+	char digits[64];
+	char *end;
+	size_t length;
+	bool any = false;
+
+	if (*p == '+' || *p == '-')
+		p++;
+	for (; isdigit((unsigned char)*p); p++)
+		any = true;
+	if (*p == '.')
+		for (p++; isdigit((unsigned char)*p); p++)
+			any = true;
+	if (!any)
+		return NULL;
+	if (*p == 'e' || *p == 'E') {
+		const char *exponent = p + 1;
+
+		if (*exponent == '+' || *exponent == '-')
+			exponent++;
+		if (isdigit((unsigned char)*exponent)) {
+			while (isdigit((unsigned char)*exponent))
+				exponent++;
+			p = exponent;
+		}
+	}
+	length = (size_t)(p - text);
+	if (length >= sizeof(digits))
+		return NULL;
+	memcpy(digits, text, length);
+	digits[length] = '\0';
+
+	locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+	if (plain == (locale_t)0)
+		return NULL;
+	locale_t before = uselocale(plain);
+	*value = strtod(digits, &end);
+	uselocale(before);
+	freelocale(plain);
+	return *end == '\0' && isfinite(*value) ? p : NULL;
+}
+
+/* The number and the suffix of `text`; the suffix is NULL if it has none. */
+static int with_suffix(const char *text, const struct suffix *suffixes, double *value, const struct suffix **found)
+{
+	const char *rest = text ? leading_number(text, value) : NULL;
+
+	*found = NULL;
+	if (!rest)
+		return WEIR_E_SYNTAX;
+	if (!*rest)
+		return WEIR_OK;
+	for (; suffixes->name; suffixes++) {
+		if (!strcasecmp(rest, suffixes->name)) {
+			*value *= suffixes->factor;
+			*found = suffixes;
+			return WEIR_OK;
+		}
+	}
+	return WEIR_E_SYNTAX;
+}
+
+#define KI 1024.0
+#define MI (KI * KI)
+#define GI (MI * KI)
+
+static const struct suffix sizes[] = {
+	{ "b", 1 },        { "k", KI },        { "kb", KI },       { "m", MI },
+	{ "mb", MI },      { "g", GI },        { "gb", GI },       { "kbit", KI / 8 },
+	{ "mbit", MI / 8 }, { "gbit", GI / 8 }, { NULL, 0 },
+};
+
+static const struct suffix rates[] = {
+	{ "bit", 1 },          { "kbit", 1e3 },       { "mbit", 1e6 },       { "gbit", 1e9 },
+	{ "tbit", 1e12 },      { "kibit", KI },       { "mibit", MI },       { "gibit", GI },
+	{ "bps", 8 },          { "kbps", 8e3 },       { "mbps", 8e6 },       { "gbps", 8e9 },
+	{ "kibps", 8 * KI },   { "mibps", 8 * MI },   { "gibps", 8 * GI },   { NULL, 0 },
+};
+
+static const struct suffix plain[] = { { "%", 0.01 }, { NULL, 0 } };
+
+int weir_parse_amount(const char *text, double *value, bool *suffix)
+{
+	const struct suffix *found;
+	double read;
+
+	if (with_suffix(text, sizes, &read, &found))
+		return weir_fail(WEIR_E_SYNTAX,
+				 "'%.40s' is not a size; write a number of bytes, or one with k, m or g (x1024), "
+				 "e.g. 30000, 30KB, 1m",
+				 text ? text : "");
+	*value = read;
+	*suffix = found != NULL;
+	return WEIR_OK;
+}
+
+int weir_parse_size(const char *text, double *bytes)
+{
+	bool suffix;
+
+	return weir_parse_amount(text, bytes, &suffix);
+}
+
+int weir_parse_rate(const char *text, double *bits_per_second)
+{
+	const struct suffix *found;
+	double read;
+
+	if (with_suffix(text, rates, &read, &found))
+		return weir_fail(WEIR_E_SYNTAX,
+				 "'%.40s' is not a rate; write bits per second, or a number with kbit, mbit, gbit "
+				 "(x1000) or bps, kbps, mbps (bytes), e.g. 64kbit, 1.5mbit, 10Gbit",
+				 text ? text : "");
+	*bits_per_second = read;
+	return WEIR_OK;
+}
+
+int weir_parse_number(const char *text, double *value)
+{
+	const struct suffix *found;
+	double read;
+
+	if (with_suffix(text, plain, &read, &found))
+		return weir_fail(WEIR_E_SYNTAX, "'%.40s' is not a number; write e.g. 0.02, 2%% or 1e-3", text ? text : "");
+	*value = read;
+	return WEIR_OK;
+}
+
+int weir_parse_flag(const char *text, int *value)
+{
+	int state = text ? weir_choice_value("off|on|no|yes|false|true|0|1", text) : -1;
+
+	if (state < 0)
+		return weir_fail(WEIR_E_SYNTAX, "'%.40s' is neither on nor off; write on, off, yes, no, true or false",
+				 text ? text : "");
+	*value = state & 1;
+	return WEIR_OK;
+}

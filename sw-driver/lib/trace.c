@@ -1,0 +1,112 @@
+/* The trace: control, reading from the host's FIFO, decoding (docs/architecture.md, Trace). */
+#include "device.h"
+#include "weir_regs.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FEATURE_TRACE 16
+
+static uint32_t bits(uint32_t word, unsigned int high, unsigned int low)
+{
+	return word >> low & (uint32_t)((UINT64_C(1) << (high - low + 1)) - 1);
+}
+
+void weir_trace_decode(const uint32_t words[WEIR_RECORD_WORDS], struct weir_trace_record *record)
+{
+	struct weir_trace_record r;
+
+	memset(&r, 0, sizeof(r));
+	r.time_ns = (uint64_t)bits(words[1], 15, 0) << 32 | words[0];
+	r.queue = bits(words[1], 19, 16);
+	r.kind = bits(words[1], 21, 20);
+	r.action = bits(words[1], 23, 22);
+	r.cause = bits(words[1], 27, 24);
+	r.ecn = bits(words[1], 29, 28);
+	r.exempt = bits(words[1], 30, 30);
+	r.length = bits(words[2], 13, 0);
+	r.bytes = words[3];
+	r.packets = bits(words[4], 15, 0);
+	r.frames = bits(words[4], 31, 16);
+	r.number = words[11];
+	if (r.kind == 0) {
+		r.policy = bits(words[2], 19, 16);
+		r.unit = bits(words[2], 21, 20);
+		r.average_raw = (uint64_t)words[5] << 11 | bits(words[6], 31, 21);
+		r.average = ldexp((double)r.average_raw, -22);
+		r.count = bits(words[7], 15, 0);
+		r.p_raw = (uint64_t)bits(words[1], 31, 31) << 32 | words[8];
+		r.p = ldexp((double)r.p_raw, -32);
+		r.draw = bits(words[9], 23, 0);
+		r.idle_slots = bits(words[10], 21, 0);
+	} else {
+		r.marked = bits(words[2], 14, 14);
+		r.sojourn_ns = (uint64_t)bits(words[6], 15, 0) << 32 | words[5];
+	}
+	*record = r;
+}
+
+static int control(struct weir *w, int enable, uint32_t queues, int arrivals, int departures)
+{
+	const uint32_t most = (1U << w->caps.queues) - 1;
+	uint32_t value = 0;
+	int status;
+
+	if (enable && !(w->caps.features >> FEATURE_TRACE & 1))
+		return weir_fail(WEIR_E_UNSUPPORTED, "the trace is not built into this core; use a preset with a trace");
+	if (queues & ~most)
+		return weir_fail(WEIR_E_RANGE, "trace queues 0x%X is out of range: allowed is 0x0 to 0x%X; bit n is queue n",
+				 (unsigned int)queues, (unsigned int)most);
+	if (enable)
+		value = 1U << WEIR_TRACE_CTRL_ENABLE_SHIFT | (arrivals ? 1U : 0U) << WEIR_TRACE_CTRL_ARRIVALS_SHIFT |
+			(departures ? 1U : 0U) << WEIR_TRACE_CTRL_DEPARTURES_SHIFT |
+			queues << WEIR_TRACE_CTRL_QUEUES_SHIFT;
+	status = weir_wr(w, WEIR_TRACE_CTRL, value);
+	return status ? status : weir_take_core(w);
+}
+
+int weir_trace_control(struct weir *w, int enable, uint32_t queues, int arrivals, int departures)
+{
+	int status;
+
+	pthread_mutex_lock(&w->lock);
+	status = control(w, enable, queues, arrivals, departures);
+	pthread_mutex_unlock(&w->lock);
+	return status;
+}
+
+int weir_trace_level(struct weir *w, unsigned int *records)
+{
+	int status;
+
+	pthread_mutex_lock(&w->lock);
+	status = weir_rd(w, WEIR_TRACE_LEVEL, records);
+	pthread_mutex_unlock(&w->lock);
+	return status;
+}
+
+static int read_record(struct weir *w, struct weir_trace_record *record)
+{
+	uint32_t words[WEIR_RECORD_WORDS], level;
+	int status = weir_rd(w, WEIR_TRACE_LEVEL, &level);
+
+	if (status || !level)
+		return status;
+	status = weir_wr(w, WEIR_TRACE_POP, 1);
+	for (uint32_t i = 0; i < WEIR_RECORD_WORDS && !status; i++)
+		status = weir_rd(w, WEIR_TRACE_DATA0 + 4 * i, &words[i]);
+	if (status)
+		return status;
+	weir_trace_decode(words, record);
+	return 1;
+}
+
+int weir_trace_read(struct weir *w, struct weir_trace_record *record)
+{
+	int status;
+
+	pthread_mutex_lock(&w->lock);
+	status = read_record(w, record);
+	pthread_mutex_unlock(&w->lock);
+	return status;
+}

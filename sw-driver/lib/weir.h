@@ -1,0 +1,340 @@
+/* libweir: natural-unit configuration, counters and trace of a Weir core.
+ *
+ * Every call answers 0 or a positive count when it worked, and a negative enum weir_status when it did not; then
+ * weir_error() gives one sentence that names the value, what is allowed and what to do. A call that refuses a
+ * value has written nothing to the device. A handle may be used from several threads.
+ *
+ * The conversions, their error bounds and all defaults are documented in docs/libweir.md.
+ */
+#ifndef WEIR_H
+#define WEIR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum weir_status {
+	WEIR_OK = 0,
+	WEIR_E_RANGE = -1,       /* a value is outside its range */
+	WEIR_E_SYNTAX = -2,      /* a text is not a value of its kind */
+	WEIR_E_UNKNOWN = -3,     /* no such parameter or policy */
+	WEIR_E_UNSUPPORTED = -4, /* known, but not built into this core */
+	WEIR_E_CONFLICT = -5,    /* values that exclude each other */
+	WEIR_E_DEVICE = -6,      /* not a Weir core, or one that this library does not know */
+	WEIR_E_BUS = -7,         /* a register access failed */
+	WEIR_E_TIMEOUT = -8,     /* the core did not finish in time */
+	WEIR_E_MEMORY = -9       /* no memory */
+};
+
+/* The sentence for the last call of this thread that failed; "" if none did. Valid until the next failure. */
+const char *weir_error(void);
+
+/* ---- what is built ------------------------------------------------------------------------------------- */
+
+struct weir_capabilities {
+	uint32_t version;      /* major 31:16, minor 15:8, patch 7:0 */
+	uint32_t features;     /* bit n: policy n is built; bit 16: trace */
+	uint32_t queues;
+	uint32_t data_width;   /* bits */
+	uint32_t cells;
+	uint32_t cell_bytes;
+	uint32_t descriptors;  /* packets the buffer can hold */
+	uint32_t clock_hz;
+	double line_rate;      /* bit/s: data_width * clock_hz */
+	double link_rate;      /* bit/s: the shaper's rate, or line_rate when it is off; default of `bandwidth` */
+};
+
+/* The capabilities of preset `full`, for conversions without a device. */
+void weir_capabilities_full(struct weir_capabilities *caps);
+
+/* Bytes that the cells of the buffer hold: the largest limit. */
+double weir_buffer_bytes(const struct weir_capabilities *caps);
+
+/* ---- policies and parameters --------------------------------------------------------------------------- */
+
+enum weir_policy { WEIR_POLICY_DROP_TAIL = 0, WEIR_POLICY_RED = 1 };
+enum weir_unit { WEIR_UNIT_BYTES = 0, WEIR_UNIT_PACKETS = 1, WEIR_UNIT_FRAMES = 2 };
+enum weir_spread { WEIR_SPREAD_GEOMETRIC = 0, WEIR_SPREAD_UNIFORM = 1, WEIR_SPREAD_UNIFORM_WAIT = 2 };
+enum weir_byte_mode { WEIR_BYTE_MODE_OFF = 0, WEIR_BYTE_MODE_AFTER = 1, WEIR_BYTE_MODE_BEFORE = 2 };
+
+struct weir_policy_info {
+	int id;           /* enum weir_policy */
+	const char *name;
+	const char *help;
+	const char *source;
+};
+
+/* Policy i of those the library knows, in order of their numbers; NULL after the last. */
+const struct weir_policy_info *weir_policy_at(size_t i);
+
+/* The number of a policy by its name, or WEIR_E_UNKNOWN. */
+int weir_policy_by_name(const char *name);
+
+enum weir_kind {
+	WEIR_KIND_FLAG,   /* on or off */
+	WEIR_KIND_CHOICE, /* one of `choices` */
+	WEIR_KIND_SIZE,   /* bytes, tc's suffixes (x1024) */
+	WEIR_KIND_AMOUNT, /* a quantity of queue: in the queue's unit, or with a size suffix in bytes */
+	WEIR_KIND_COUNT,  /* a whole number */
+	WEIR_KIND_NUMBER, /* a number */
+	WEIR_KIND_RATE    /* bit/s, tc's suffixes (x1000) */
+};
+
+enum weir_scope { WEIR_SCOPE_QUEUE, WEIR_SCOPE_SHAPER };
+
+/* One parameter. The ranges that are checked, printed in messages and listed by tools are all taken from here;
+ * `max` is the largest any build has, weir_parameter_range() narrows it to a device. */
+struct weir_parameter {
+	const char *name;
+	const char *unit;          /* "bytes", "packets", "bit/s", "", or "queue unit" */
+	int kind;                  /* enum weir_kind */
+	int scope;                 /* enum weir_scope */
+	uint32_t policies;         /* bit n: policy n has it (queue scope) */
+	double min, max;
+	const char *default_text;
+	const char *choices;       /* "a|b|c", position = value; NULL unless kind is CHOICE */
+	const char *source;        /* where name and meaning come from */
+	const char *help;
+};
+
+/* Parameter i; NULL after the last. */
+const struct weir_parameter *weir_parameter_at(size_t i);
+
+/* The range of a parameter on a device. */
+void weir_parameter_range(const struct weir_capabilities *caps, const struct weir_parameter *parameter,
+			  double *min, double *max);
+
+/* ---- parsing, as tc writes values ---------------------------------------------------------------------- */
+
+/* "30000", "30k", "30KB", "1.5mb", "1g", "64kbit" (bits, / 8): bytes; k, m, g are powers of 1024. */
+int weir_parse_size(const char *text, double *bytes);
+/* "64kbit", "1.5mbit", "10Gbit", "1mbps" (bytes), "1mibit", "1000": bit/s; k, m, g, t are powers of 1000. */
+int weir_parse_rate(const char *text, double *bits_per_second);
+/* A decimal number; "2%" is 0.02. */
+int weir_parse_number(const char *text, double *value);
+/* on/off, yes/no, true/false, 1/0. */
+int weir_parse_flag(const char *text, int *value);
+
+/* ---- queue configuration in natural units -------------------------------------------------------------- */
+
+#define WEIR_UNSET (-1) /* a flag or choice that is not given; numbers that are not given are NaN */
+
+struct weir_queue_config {
+	int policy;           /* enum weir_policy */
+	int unit;             /* enum weir_unit: in what the policy measures the queue */
+	int strict;           /* served before every queue of a higher number */
+	double limit;         /* in the queue's unit; becomes limit_bytes or limit_packets */
+	double limit_bytes;
+	double limit_packets;
+	double reserve;       /* cells kept for this queue */
+	double quantum;       /* bytes a DWRR round */
+	double min, max;      /* thresholds in the queue's unit */
+	double probability;   /* max_p */
+	double weight;        /* of the EWMA; over burst if both are given */
+	double burst;         /* packets; gives the weight by tc's equation */
+	double avpkt;         /* bytes of a typical packet */
+	double bandwidth;     /* bit/s, for the idle time: a slot is avpkt*8/bandwidth */
+	int gentle, ecn, harddrop, nodrop;
+	int spread;           /* enum weir_spread */
+	int bytemode;         /* enum weir_byte_mode */
+	int exempt_first;     /* ns-2: the first packet in the band is never selected by chance */
+	uint32_t in_bytes;    /* given with a size suffix: bit 0 min, 1 max, 2 reserve */
+	uint32_t named;       /* given by name: bit 0 weight */
+};
+
+/* Everything unset but the policy. */
+int weir_queue_defaults(int policy, struct weir_queue_config *config);
+
+/* One parameter by name and text, e.g. "min", "30KB"; a flag may come without text (NULL). Changes nothing when it
+ * fails. */
+int weir_queue_set(struct weir_queue_config *config, const char *name, const char *text);
+
+/* Fills in what is unset. */
+int weir_config_complete(const struct weir_capabilities *caps, struct weir_queue_config *config);
+
+/* Checks a complete configuration against all ranges. */
+int weir_config_check(const struct weir_capabilities *caps, const struct weir_queue_config *config);
+
+/* ---- conversion to the hardware's fixed point ---------------------------------------------------------- */
+
+struct weir_scaled { /* mantissa * 2^-exponent */
+	uint32_t mantissa; /* 18 bits, normalised */
+	uint32_t exponent; /* 6 bits */
+};
+
+struct weir_queue_registers {
+	uint32_t policy, limit_bytes, limit_packets, reserve_cells, quantum;
+	uint32_t red_flags;
+	uint64_t red_weight;               /* w * 2^36 */
+	uint64_t red_decay;                /* -log2(1-w), UQ6.36 */
+	struct weir_scaled red_idle_rate;  /* slots a ns */
+	uint32_t red_min, red_max;         /* UQ21.11 */
+	struct weir_scaled red_slope;      /* max_p / (max-min) * 2^17 */
+	struct weir_scaled red_gentle_slope; /* (1-max_p) / max * 2^17 */
+	uint32_t red_maxp;                 /* UQ0.32 */
+	struct weir_scaled red_mean;       /* 2^20 / avpkt */
+};
+
+/* Completes, checks and converts. */
+int weir_convert_queue(const struct weir_capabilities *caps, const struct weir_queue_config *config,
+		       struct weir_queue_registers *registers);
+
+/* The natural values of register contents; `burst` and `limit` are left unset. */
+int weir_convert_queue_back(const struct weir_capabilities *caps, const struct weir_queue_registers *registers,
+			    struct weir_queue_config *config);
+
+/* The register words of a queue block as (offset, value) in the order in which they are written; answers how
+ * many. `offsets`, `values` and `names` have room for WEIR_QUEUE_WORDS; each may be NULL. */
+#define WEIR_QUEUE_WORDS 17
+int weir_queue_words(const struct weir_queue_registers *registers, uint32_t *offsets, uint32_t *values,
+		     const char **names);
+
+struct weir_shaper {
+	double rate;     /* bit/s; 0 is off */
+	double burst;    /* bytes; NaN for the default */
+	double overhead; /* bytes a frame, signed; NaN for the default */
+};
+
+struct weir_shaper_registers {
+	uint64_t cost;     /* ns a byte, UQ17.19 */
+	uint32_t burst;    /* ns */
+	int32_t overhead;
+};
+
+int weir_convert_shaper(const struct weir_capabilities *caps, const struct weir_shaper *shaper,
+			struct weir_shaper_registers *registers);
+void weir_convert_shaper_back(const struct weir_capabilities *caps, const struct weir_shaper_registers *registers,
+			      struct weir_shaper *shaper);
+
+/* The weight that tc's equation (1-(1-w)^burst)/w = burst + 1 - qmin gives, qmin = min/avpkt in packets. */
+int weir_weight_from_burst(double burst, double qmin, double *weight);
+
+/* The building blocks, for models and tests. */
+struct weir_scaled weir_to_scaled(double value);
+double weir_from_scaled(struct weir_scaled scaled);
+uint64_t weir_to_weight(double weight);
+uint64_t weir_to_decay(uint64_t weight);
+
+/* ---- a device ------------------------------------------------------------------------------------------ */
+
+/* Register access. Both answer 0, or anything else when the access failed (SLVERR, device gone). */
+struct weir_bus {
+	void *ctx;
+	int (*read)(void *ctx, uint32_t address, uint32_t *value);
+	int (*write)(void *ctx, uint32_t address, uint32_t value);
+};
+
+struct weir;
+
+/* Checks magic and version, reads what is built. `*w` is NULL when it fails. */
+int weir_open_bus(const struct weir_bus *bus, struct weir **w);
+void weir_close(struct weir *w);
+int weir_get_capabilities(struct weir *w, struct weir_capabilities *caps);
+
+int weir_queue_check(struct weir *w, unsigned int queue, const struct weir_queue_config *config);
+/* Checks everything, then writes the shadow registers and takes them over at once. Cells that are reserved come
+ * out of those the queues share. */
+int weir_queue_apply(struct weir *w, unsigned int queue, const struct weir_queue_config *config);
+int weir_queue_read(struct weir *w, unsigned int queue, struct weir_queue_config *config);
+
+int weir_shape(struct weir *w, const struct weir_shaper *shaper);
+int weir_shape_read(struct weir *w, struct weir_shaper *shaper);
+
+int weir_set_dscp_map(struct weir *w, const uint8_t map[64]);
+int weir_get_dscp_map(struct weir *w, uint8_t map[64]);
+int weir_set_default_queue(struct weir *w, unsigned int queue);
+int weir_get_default_queue(struct weir *w, unsigned int *queue);
+int weir_set_max_frame(struct weir *w, unsigned int bytes);
+int weir_get_max_frame(struct weir *w, unsigned int *bytes);
+int weir_get_shared_cells(struct weir *w, unsigned int *cells);
+/* Takes over all core registers as they stand in the shadow. */
+int weir_core_apply(struct weir *w);
+
+int weir_seed(struct weir *w, uint64_t seed);
+/* draw 0 to 2^24-1: every draw of the LFSR answers it; negative: random again. */
+int weir_fix_draw(struct weir *w, int32_t draw);
+
+/* Datapath, queues and counters start anew; the configuration stays. */
+int weir_reset(struct weir *w);
+
+/* ---- counters ------------------------------------------------------------------------------------------ */
+
+struct weir_count {
+	uint64_t packets, bytes;
+};
+
+struct weir_counters {
+	struct weir_count in_not_ect, in_ect1, in_ect0, in_ce;
+	struct weir_count early, forced, overflow;
+	struct weir_count marked, already_ce;
+	struct weir_count out, link_down;
+	uint64_t sojourn[32]; /* packets that left after 2^b to 2^(b+1) ns */
+};
+
+struct weir_core_counters {
+	struct weir_count rx, tx, bad, runt, oversize, ingress_overflow;
+	uint64_t trace_lost;   /* records */
+	uint64_t throttled_ns; /* with a backlog held by the shaper */
+	uint64_t uptime;       /* clock cycles since reset */
+};
+
+struct weir_live {
+	uint32_t bytes, packets, frames, cells;
+	double average; /* in the queue's unit */
+	uint32_t peak_bytes, peak_packets; /* since the last snapshot */
+};
+
+struct weir_core_live {
+	uint64_t now_ns;
+	uint32_t free_cells, free_cells_min, held_packets, generation;
+	int link_up, resetting, quiet, snapshot_busy, apply_busy;
+};
+
+/* Copies all counters at one instant; the two calls below read the copy. */
+int weir_snapshot(struct weir *w);
+int weir_counters(struct weir *w, unsigned int queue, struct weir_counters *counters);
+int weir_core_counters(struct weir *w, struct weir_core_counters *counters);
+int weir_live(struct weir *w, unsigned int queue, struct weir_live *live);
+int weir_core_live(struct weir *w, struct weir_core_live *live);
+
+/* ---- trace --------------------------------------------------------------------------------------------- */
+
+#define WEIR_RECORD_WORDS 12
+
+struct weir_trace_record {
+	uint64_t time_ns;
+	uint32_t queue, kind;   /* kind 0 arrival, 1 departure */
+	uint32_t action, cause; /* 0 accept, 1 mark, 2 drop; 0 none, 1 early, 2 forced, 3 overflow, 4 link down */
+	uint32_t ecn;           /* as arrived */
+	uint32_t exempt;        /* protected group address */
+	uint32_t length, marked;
+	uint32_t policy, unit;          /* arrivals */
+	uint32_t bytes, packets, frames; /* q */
+	uint64_t average_raw;   /* UQ21.22, arrivals */
+	double average;
+	uint64_t p_raw;         /* UQ1.32, arrivals */
+	double p;
+	uint32_t count, draw, idle_slots; /* arrivals */
+	uint64_t sojourn_ns;    /* departures */
+	uint32_t number;        /* of the arrival */
+};
+
+/* queues: bit n for queue n; arrivals, departures: which kinds. enable = 0 turns the trace off. */
+int weir_trace_control(struct weir *w, int enable, uint32_t queues, int arrivals, int departures);
+int weir_trace_level(struct weir *w, unsigned int *records);
+/* The next record: 1, or 0 when none waits. */
+int weir_trace_read(struct weir *w, struct weir_trace_record *record);
+void weir_trace_decode(const uint32_t words[WEIR_RECORD_WORDS], struct weir_trace_record *record);
+
+/* ---- registers ----------------------------------------------------------------------------------------- */
+
+int weir_register_read(struct weir *w, uint32_t address, uint32_t *value);
+int weir_register_write(struct weir *w, uint32_t address, uint32_t value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

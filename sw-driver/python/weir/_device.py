@@ -1,0 +1,504 @@
+"""A Weir core behind a register bus."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol
+
+from ._config import (
+    Capabilities,
+    Value,
+    _capabilities,
+    make_config,
+    make_shaper,
+    set_config,
+    show_config,
+)
+from ._ffi import WeirError, check, ffi, lib
+
+
+class Bus(Protocol):
+    """Register access from Python. Both raise when the core answers SLVERR or is gone."""
+
+    def csr_read(self, address: int, /) -> int:
+        """The 32-bit register at a byte address."""
+
+    def csr_write(self, address: int, value: int, /) -> Any:
+        """Writes the 32-bit register at a byte address."""
+
+
+@dataclass(frozen=True)
+class NativeBus:
+    """Register access by C functions, as addresses; no Python runs for a register access.
+
+    `read` is `int (*)(void *ctx, uint32_t address, uint32_t *value)`, `write` is
+    `int (*)(void *ctx, uint32_t address, uint32_t value)`; both answer 0 when they worked. `owner` is kept alive as
+    long as the device.
+    """
+
+    context: int
+    read: int
+    write: int
+    owner: Any = None
+
+
+@dataclass(frozen=True)
+class Count:
+    """A counter: packets and their bytes (original frames without FCS)."""
+
+    packets: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class QueueCounters:
+    """Counters of a queue at the last snapshot. `sojourn[b]`: packets that left after 2^b to 2^(b+1) ns."""
+
+    in_not_ect: Count
+    in_ect1: Count
+    in_ect0: Count
+    in_ce: Count
+    early: Count
+    forced: Count
+    overflow: Count
+    marked: Count
+    already_ce: Count
+    out: Count
+    link_down: Count
+    sojourn: tuple[int, ...]
+
+    @property
+    def arrivals(self) -> Count:
+        """All arrivals, whatever their ECN codepoint."""
+        parts = (self.in_not_ect, self.in_ect1, self.in_ect0, self.in_ce)
+        return Count(sum(c.packets for c in parts), sum(c.bytes for c in parts))
+
+
+@dataclass(frozen=True)
+class CoreCounters:
+    """Counters of the core at the last snapshot; `trace_lost` in records, `uptime` in clock cycles."""
+
+    rx: Count
+    tx: Count
+    bad: Count
+    runt: Count
+    oversize: Count
+    ingress_overflow: Count
+    trace_lost: int
+    throttled_ns: int
+    uptime: int
+
+
+@dataclass(frozen=True)
+class QueueLive:
+    """A queue as it stands; `average` in its unit, peaks since the last snapshot."""
+
+    bytes: int
+    packets: int
+    frames: int
+    cells: int
+    average: float
+    peak_bytes: int
+    peak_packets: int
+
+
+@dataclass(frozen=True)
+class CoreLive:
+    """The core as it stands; `free_cells_min` since the last snapshot, `generation` counts applies."""
+
+    now_ns: int
+    free_cells: int
+    free_cells_min: int
+    held_packets: int
+    generation: int
+    link_up: bool
+    resetting: bool
+    quiet: bool
+
+
+@dataclass(frozen=True)
+class TraceRecord:
+    """One decision (kind "arrival") or departure; q is before an arrival, after a departure.
+
+    `average_raw` is UQ21.22 and `p_raw` UQ1.32, `average` and `p` the same as numbers; `draw` is u * 2^24. The fields
+    from `policy` to `idle_slots` belong to arrivals, `marked` and `sojourn_ns` to departures; they are 0 otherwise.
+    """
+
+    time_ns: int
+    queue: int
+    kind: str
+    action: str
+    cause: str
+    ecn: int
+    exempt: bool
+    length: int
+    bytes: int
+    packets: int
+    frames: int
+    policy: int
+    unit: int
+    average_raw: int
+    average: float
+    p_raw: int
+    p: float
+    count: int
+    draw: int
+    idle_slots: int
+    marked: bool
+    sojourn_ns: int
+    number: int
+
+
+_KINDS = ("arrival", "departure")
+_ACTIONS = ("accept", "mark", "drop")
+_CAUSES = ("none", "early", "forced", "overflow", "link-down")
+
+
+def _name(names: tuple[str, ...], value: int) -> str:
+    return names[value] if value < len(names) else str(value)
+
+
+def _record(r: Any) -> TraceRecord:
+    return TraceRecord(
+        r.time_ns,
+        r.queue,
+        _name(_KINDS, r.kind),
+        _name(_ACTIONS, r.action),
+        _name(_CAUSES, r.cause),
+        r.ecn,
+        bool(r.exempt),
+        r.length,
+        r.bytes,
+        r.packets,
+        r.frames,
+        r.policy,
+        r.unit,
+        r.average_raw,
+        r.average,
+        r.p_raw,
+        r.p,
+        r.count,
+        r.draw,
+        r.idle_slots,
+        bool(r.marked),
+        r.sojourn_ns,
+        r.number,
+    )
+
+
+def decode_trace(words: Sequence[int]) -> TraceRecord:
+    """A record from its 12 words, word 0 first."""
+    if len(words) != lib.WEIR_RECORD_WORDS:
+        raise WeirError(-1, f"a trace record of {len(words)} words is out of range: it has {lib.WEIR_RECORD_WORDS}")
+    record = ffi.new("struct weir_trace_record *")
+    lib.weir_trace_decode(ffi.new("uint32_t[]", list(words)), record)
+    return _record(record)
+
+
+def _count(c: Any) -> Count:
+    return Count(c.packets, c.bytes)
+
+
+class Device:
+    """A core, configured in natural units.
+
+    `bus` has `csr_read(address) -> int` and `csr_write(address, value)`, which raise when an access fails, or is a
+    NativeBus. Every method raises WeirError; nothing is written when a value is refused. What the bus raised is the
+    error's `__cause__`. May be used from several threads. Usable as a context manager.
+    """
+
+    def __init__(self, bus: Bus | NativeBus) -> None:
+        self._failed = threading.local()
+        self._handle: Any = ffi.NULL
+        c_bus = ffi.new("struct weir_bus *")
+        if isinstance(bus, NativeBus):
+            c_bus.ctx = ffi.cast("void *", bus.context)
+            c_bus.read = ffi.cast("int (*)(void *, uint32_t, uint32_t *)", bus.read)
+            c_bus.write = ffi.cast("int (*)(void *, uint32_t, uint32_t)", bus.write)
+            self._keep: Any = bus
+        else:
+            c_bus.read, c_bus.write = self._keep = self._callbacks(bus)
+        handle = ffi.new("struct weir **")
+        self._check(lib.weir_open_bus(c_bus, handle))
+        self._handle = handle[0]
+
+    def _callbacks(self, bus: Bus) -> tuple[Any, Any]:
+        failed = self._failed
+
+        def read(_context: Any, address: int, value: Any) -> int:
+            try:
+                value[0] = bus.csr_read(address)
+            except BaseException as error:  # raised again by _check, in the caller's thread
+                failed.error = error
+                return -1
+            return 0
+
+        def write(_context: Any, address: int, value: int) -> int:
+            try:
+                bus.csr_write(address, value)
+            except BaseException as error:
+                failed.error = error
+                return -1
+            return 0
+
+        return (
+            ffi.callback("int (void *, uint32_t, uint32_t *)", read, error=-1),
+            ffi.callback("int (void *, uint32_t, uint32_t)", write, error=-1),
+        )
+
+    def _check(self, status: int) -> int:
+        error = getattr(self._failed, "error", None)
+        self._failed.error = None
+        if error is not None and not isinstance(error, Exception):
+            raise error
+        try:
+            return check(status)
+        except WeirError as refused:
+            raise refused from error
+
+    def _call(self, function: Any, *arguments: Any) -> int:
+        if self._handle == ffi.NULL:
+            raise WeirError(-6, "the device is closed; open it again")
+        return self._check(function(self._handle, *arguments))
+
+    def close(self) -> None:
+        """Gives the handle back; the core keeps running as it is configured."""
+        if self._handle != ffi.NULL:
+            lib.weir_close(self._handle)
+            self._handle = ffi.NULL
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.close()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the core is built with."""
+        c = ffi.new("struct weir_capabilities *")
+        self._call(lib.weir_get_capabilities, c)
+        return _capabilities(c)
+
+    # ---- queues
+
+    def queue_check(self, queue: int, policy: str | int, **natural: Value) -> None:
+        """Raises WeirError if `queue_replace` would refuse these values; writes nothing."""
+        self._call(lib.weir_queue_check, _unsigned("queue", queue), make_config(policy, natural))
+
+    def queue_replace(self, queue: int, policy: str | int, **natural: Value) -> dict[str, Any]:
+        """Configures a queue: what is not named gets its default. Answers what the registers now say."""
+        self._call(lib.weir_queue_apply, _unsigned("queue", queue), make_config(policy, natural))
+        return self.queue_show(queue)
+
+    def queue_change(self, queue: int, **natural: Value) -> dict[str, Any]:
+        """Changes only what is named. Answers what the registers now say."""
+        config = ffi.new("struct weir_queue_config *")
+        self._call(lib.weir_queue_read, _unsigned("queue", queue), config)
+        set_config(config, natural)
+        self._call(lib.weir_queue_apply, queue, config)
+        return self.queue_show(queue)
+
+    def queue_show(self, queue: int) -> dict[str, Any]:
+        """A queue's configuration in natural units, as read back from its registers."""
+        config = ffi.new("struct weir_queue_config *")
+        self._call(lib.weir_queue_read, _unsigned("queue", queue), config)
+        return show_config(config)
+
+    # ---- core
+
+    def shape(self, rate: str | int | float, burst: Value = None, overhead: Value = None) -> None:
+        """Sets the shaper: rate in bit/s (0 or "off": unlimited), burst in bytes (default 1538), overhead in bytes
+        a frame (default 24)."""
+        self._call(lib.weir_shape, make_shaper(rate, burst, overhead))
+
+    def shape_show(self) -> dict[str, float]:
+        """The shaper's rate (bit/s, 0 is off), burst (bytes) and overhead (bytes)."""
+        shaper = ffi.new("struct weir_shaper *")
+        self._call(lib.weir_shape_read, shaper)
+        return {"rate": shaper.rate, "burst": shaper.burst, "overhead": shaper.overhead}
+
+    def dscp_map(self, changes: Mapping[int, int] | Sequence[int] | None = None) -> list[int]:
+        """The queue of each of the 64 DSCPs; a mapping {dscp: queue} changes some, a sequence of 64 all."""
+        c = ffi.new("uint8_t[64]")
+        self._call(lib.weir_get_dscp_map, c)
+        if changes is not None:
+            for dscp, queue in _dscp_items(changes):
+                c[dscp] = queue
+            self._call(lib.weir_set_dscp_map, c)
+        return [int(q) for q in c]
+
+    def default_queue(self, queue: int | None = None) -> int:
+        """The queue of frames that are not IP; sets it if one is given."""
+        c = ffi.new("unsigned int *")
+        if queue is not None:
+            self._call(lib.weir_set_default_queue, _unsigned("queue", queue))
+        self._call(lib.weir_get_default_queue, c)
+        return int(c[0])
+
+    def max_frame(self, size: int | None = None) -> int:
+        """The longest frame in bytes (64 to 9216); sets it if one is given."""
+        c = ffi.new("unsigned int *")
+        if size is not None:
+            self._call(lib.weir_set_max_frame, _unsigned("max_frame", size))
+        self._call(lib.weir_get_max_frame, c)
+        return int(c[0])
+
+    def shared_cells(self) -> int:
+        """Cells that the queues share beyond their reserves."""
+        c = ffi.new("unsigned int *")
+        self._call(lib.weir_get_shared_cells, c)
+        return int(c[0])
+
+    def seed(self, seed: int) -> None:
+        """Seeds the random source (64 bits; the hardware takes its reset value for 0)."""
+        if not 0 <= seed < 1 << 64:
+            raise WeirError(-1, f"seed {seed} is out of range: allowed is 0 to {(1 << 64) - 1}; it has 64 bits")
+        self._call(lib.weir_seed, seed)
+
+    def fix_draw(self, draw: int | None) -> None:
+        """Makes every draw answer `draw` (0 to 2^24-1, u * 2^24); None: random again."""
+        if draw is not None and not 0 <= draw < 1 << 24:
+            raise WeirError(-1, f"draw {draw} is out of range: allowed is 0 to {(1 << 24) - 1}; it is u * 2^24")
+        self._call(lib.weir_fix_draw, -1 if draw is None else draw)
+
+    def reset(self) -> None:
+        """Datapath, queues and counters start anew; the configuration stays."""
+        self._call(lib.weir_reset)
+
+    # ---- counters
+
+    def snapshot(self) -> None:
+        """Copies all counters at one instant; `counters` and `core_counters` read the copy."""
+        self._call(lib.weir_snapshot)
+
+    def counters(self, queue: int) -> QueueCounters:
+        """A queue's counters at the last snapshot."""
+        c = ffi.new("struct weir_counters *")
+        self._call(lib.weir_counters, _unsigned("queue", queue), c)
+        return QueueCounters(
+            _count(c.in_not_ect),
+            _count(c.in_ect1),
+            _count(c.in_ect0),
+            _count(c.in_ce),
+            _count(c.early),
+            _count(c.forced),
+            _count(c.overflow),
+            _count(c.marked),
+            _count(c.already_ce),
+            _count(c.out),
+            _count(c.link_down),
+            tuple(c.sojourn),
+        )
+
+    def core_counters(self) -> CoreCounters:
+        """The core's counters at the last snapshot."""
+        c = ffi.new("struct weir_core_counters *")
+        self._call(lib.weir_core_counters, c)
+        return CoreCounters(
+            _count(c.rx),
+            _count(c.tx),
+            _count(c.bad),
+            _count(c.runt),
+            _count(c.oversize),
+            _count(c.ingress_overflow),
+            c.trace_lost,
+            c.throttled_ns,
+            c.uptime,
+        )
+
+    def live(self, queue: int) -> QueueLive:
+        """A queue as it stands."""
+        c = ffi.new("struct weir_live *")
+        self._call(lib.weir_live, _unsigned("queue", queue), c)
+        return QueueLive(c.bytes, c.packets, c.frames, c.cells, c.average, c.peak_bytes, c.peak_packets)
+
+    def core_live(self) -> CoreLive:
+        """The core as it stands."""
+        c = ffi.new("struct weir_core_live *")
+        self._call(lib.weir_core_live, c)
+        return CoreLive(
+            c.now_ns,
+            c.free_cells,
+            c.free_cells_min,
+            c.held_packets,
+            c.generation,
+            bool(c.link_up),
+            bool(c.resetting),
+            bool(c.quiet),
+        )
+
+    # ---- trace
+
+    def trace_enable(
+        self, enable: bool = True, queues: Sequence[int] | None = None, arrivals: bool = True, departures: bool = True
+    ) -> None:
+        """Turns the trace on or off; `queues` are those to trace (default: all)."""
+        built = self.capabilities.queues
+        mask = 0
+        for queue in range(built) if queues is None else queues:
+            if not 0 <= queue < built:
+                raise WeirError(
+                    -1, f"queue {queue} is out of range: allowed is 0 to {built - 1}; name those that exist"
+                )
+            mask |= 1 << queue
+        self._call(lib.weir_trace_control, int(enable), mask, int(arrivals), int(departures))
+
+    def trace_level(self) -> int:
+        """Records that wait in the host's FIFO."""
+        c = ffi.new("unsigned int *")
+        self._call(lib.weir_trace_level, c)
+        return int(c[0])
+
+    def trace_read(self) -> TraceRecord | None:
+        """The next record, or None if none waits."""
+        record = ffi.new("struct weir_trace_record *")
+        return _record(record) if self._call(lib.weir_trace_read, record) else None
+
+    def trace(self) -> Iterator[TraceRecord]:
+        """The records that wait, until none is left."""
+        while (record := self.trace_read()) is not None:
+            yield record
+
+    # ---- registers
+
+    def register_read(self, address: int) -> int:
+        """A register by its byte address."""
+        value = ffi.new("uint32_t *")
+        self._call(lib.weir_register_read, _unsigned("address", address), value)
+        return int(value[0])
+
+    def register_write(self, address: int, value: int) -> None:
+        """Writes a register by its byte address, unchecked."""
+        self._call(lib.weir_register_write, _unsigned("address", address), _unsigned("value", value))
+
+
+def _unsigned(name: str, value: int) -> int:
+    if not 0 <= value < 1 << 32:
+        raise WeirError(-1, f"{name} {value} is out of range: allowed is 0 to {(1 << 32) - 1}; it has 32 bits")
+    return value
+
+
+def _dscp_items(changes: Mapping[int, int] | Sequence[int]) -> Iterator[tuple[int, int]]:
+    if isinstance(changes, Mapping):
+        items = list(changes.items())
+    else:
+        if len(changes) != 64:
+            raise WeirError(-1, f"a DSCP map of {len(changes)} queues is out of range: it has 64; or give a mapping")
+        items = list(enumerate(changes))
+    for dscp, queue in items:
+        if not 0 <= dscp < 64:
+            raise WeirError(-1, f"DSCP {dscp} is out of range: allowed is 0 to 63; it has 6 bits")
+        if not 0 <= queue < 256 or math.isnan(queue):
+            raise WeirError(-1, f"queue {queue} of DSCP {dscp} is out of range: allowed is 0 to 7; name a queue")
+        yield dscp, queue

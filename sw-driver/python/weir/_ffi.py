@@ -1,0 +1,80 @@
+"""libweir through cffi (ABI mode): where the library is, its declarations, errors as exceptions."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import cffi
+
+_HERE = Path(__file__).resolve()
+_ROOT = _HERE.parents[3]
+_HEADER = _ROOT / "sw-driver" / "lib" / "weir.h"
+
+
+def _library_path() -> Path:
+    """The shared library: WEIR_LIB if it is set, else build/lib in the repository."""
+    named = os.environ.get("WEIR_LIB")
+    path = Path(named) if named else _ROOT / "build" / "lib" / "libweir.so"
+    if not path.is_file():
+        how = "check WEIR_LIB" if named else "build it with: make -C sw-driver/lib BUILD=../../build/lib"
+        raise ImportError(f"libweir is not at {path}; {how}")
+    return path
+
+
+def _declarations() -> str:
+    """weir.h as cffi reads it: no preprocessor lines but plain numeric constants, no C++ wrapper."""
+    text = _HEADER.read_text(encoding="utf-8")
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
+    kept = [
+        line
+        for line in text.splitlines()
+        if not line.startswith("#") or re.fullmatch(r"#define WEIR_\w+ \(?-?\d+\)?\s*", line)
+    ]
+    return re.sub(r"(#define \w+) \((-?\d+)\)", r"\1 \2", "\n".join(kept))
+
+
+ffi: Any = cast(Any, cffi).FFI()
+ffi.cdef(_declarations())
+lib: Any = ffi.dlopen(str(_library_path()))
+
+
+class WeirError(Exception):
+    """A call that libweir refused or that failed.
+
+    Attributes: `code`, the negative `enum weir_status`; `name`, its name without the prefix (``"RANGE"``);
+    `message`, one sentence that says what was wrong, what is allowed and what to do.
+    """
+
+    names: ClassVar[dict[int, str]] = {
+        -1: "RANGE",
+        -2: "SYNTAX",
+        -3: "UNKNOWN",
+        -4: "UNSUPPORTED",
+        -5: "CONFLICT",
+        -6: "DEVICE",
+        -7: "BUS",
+        -8: "TIMEOUT",
+        -9: "MEMORY",
+    }
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.name = self.names.get(code, str(code))
+
+
+def text(pointer: Any) -> str:
+    """A C string; "" for NULL."""
+    return "" if pointer == ffi.NULL else bytes(ffi.string(pointer)).decode("utf-8", "replace")
+
+
+def check(status: int) -> int:
+    """The status of a call that worked; raises WeirError for one that did not."""
+    if status < 0:
+        raise WeirError(status, text(lib.weir_error()))
+    return status

@@ -1,0 +1,45 @@
+"""What the tests of libweir share: the register map, a register device in Python, the sanitized library."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import weir
+from fake_core import FakeCore, RegisterFile
+
+ROOT = Path(__file__).resolve().parents[2]
+RTL = Path(os.environ.get("WEIR_RTL", ROOT / "build" / "rtl"))
+
+
+@pytest.fixture(scope="session")
+def register_map() -> RegisterFile:
+    path = RTL / "weir_regs.json"
+    assert path.is_file(), f"{path} is missing; run: make rtl"
+    return RegisterFile(json.loads(path.read_text(encoding="utf-8")))
+
+
+@pytest.fixture
+def core(register_map: RegisterFile) -> FakeCore:
+    return FakeCore(register_map)
+
+
+@pytest.fixture
+def device(core: FakeCore) -> weir.Device:
+    opened = weir.Device(core)
+    core.forget()
+    return opened
+
+
+@pytest.fixture(scope="session")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a libweir.a built with AddressSanitizer and UBSan."""
+    build = tmp_path_factory.mktemp("sanitized")
+    make = ["make", "-s", "-C", str(ROOT / "sw-driver" / "lib"), f"BUILD={build}", f"RTL={RTL.resolve()}", "SANITIZE=1"]
+    done = subprocess.run(make, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return build

@@ -1,0 +1,56 @@
+"""libweir from C: a program under AddressSanitizer and UBSan, and what the library shows and needs."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, RTL
+
+LIBRARY = ROOT / "sw-driver" / "lib"
+HERE = Path(__file__).parent
+FLAGS = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "-g", "-pthread"]
+
+
+def run(*command: str | Path) -> str:
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_everything_runs_clean_under_address_and_undefined_behaviour_sanitizers(
+    sanitized: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "unit"
+    run("cc", *FLAGS, "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{LIBRARY}", f"-I{RTL}",
+        HERE / "unit.c", sanitized / "libweir.a", "-lm", "-o", program)  # fmt: skip
+    assert run(program) == "6 parts passed\n"
+
+
+@pytest.mark.parametrize(
+    "line", ["int a[2]; volatile int i = 2; return a[i];", "volatile int i = 0x7FFFFFFF; return i + 1;"]
+)
+def test_the_sanitizers_are_at_work(tmp_path: Path, line: str) -> None:
+    source = tmp_path / "fault.c"
+    source.write_text(f"int main(void) {{ {line} }}\n", encoding="ascii")
+    run("cc", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", source, "-o", tmp_path / "fault")
+    done = subprocess.run([tmp_path / "fault"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "runtime error" in done.stderr + done.stdout
+
+
+def test_the_header_stands_alone_in_c_and_cpp(tmp_path: Path) -> None:
+    for compiler, name, standard in (("cc", "use.c", "c11"), ("c++", "use.cpp", "c++17")):
+        source = tmp_path / name
+        source.write_text('#include "weir.h"\nint main() { return weir_error()[0]; }\n', encoding="ascii")
+        run(compiler, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{LIBRARY}", source)
+
+
+def test_the_library_needs_nothing_but_libc_and_exports_nothing_but_weir(tmp_path: Path) -> None:
+    run("make", "-s", "-C", LIBRARY, f"BUILD={tmp_path}", f"RTL={RTL.resolve()}")
+    dynamic = run("readelf", "-d", tmp_path / "libweir.so")
+    needed = {line.split("[")[1].split("]")[0].split(".")[0] for line in dynamic.splitlines() if "NEEDED" in line}
+    assert needed <= {"libm", "libc", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64"}
+    names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", tmp_path / "libweir.so").splitlines()]
+    assert names and all(name.startswith("weir_") for name in names)
