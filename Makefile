@@ -108,7 +108,7 @@ $(FORMAL_RTL): $(RTL)
 	@touch $@
 
 $(LIB): $(RTL) $(shell find sw-driver/lib -type f 2>/dev/null)
-	@$(MAKE) --no-print-directory -C sw-driver/lib
+	@$(MAKE) -s --no-print-directory -C sw-driver/lib
 	@touch $@
 
 $(MODEL): $(VENV) $(RTL) $(shell find sim/model -name '*.[ch]*' -o -name '*.py' 2>/dev/null)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import fcntl
 import json
 import os
 import re
@@ -210,6 +211,11 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
         raise TimingError(f"{source} does not exist; `make rtl` writes it")
     work = ROOT / "build" / "timing" / module
     work.mkdir(parents=True, exist_ok=True)
+    lock = (work / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise TimingError(f"another run works in {work}") from None
     print(f"{module} on {DEVICE}, speed {SPEED}", flush=True)
     synthesise(source, module, work, a.timeout)
     with ThreadPoolExecutor(a.jobs) as pool:
@@ -234,7 +240,7 @@ def main() -> int:
     parser.add_argument("--preset", default="ten-gig", help="core to measure (default %(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="placement seeds 1 to N (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="placements at a time")
-    parser.add_argument("--timeout", type=float, default=1500, help="seconds a step may take (default %(default)s)")
+    parser.add_argument("--timeout", type=float, default=2400, help="seconds a step may take (default %(default)s)")
     parser.add_argument("--record", action="store_true", help="append to docs/timing.csv")
     parser.add_argument("--verilog", type=Path, help="measure a unit: its Verilog; needs --top; writes no result")
     parser.add_argument("--top", help="top module of --verilog")

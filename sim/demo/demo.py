@@ -48,7 +48,8 @@ CASES = (
          {"limit": "100KB", "min": "10KB", "max": "30KB", "probability": "0.1", "avpkt": "1000", "burst": "20",
           "ecn": "on", "gentle": "on"},
          "From a moving average of the queue, RED marks ECN-capable packets and drops others early. What leaves has "
-         "waited less, and senders learn of congestion without a loss."),
+         "waited less. In a replay nobody slows down, so RED has to drop the excess just as Drop-Tail does, and for the "
+         "shorter queue a little more; a live sender would have answered the marks."),
 )  # fmt: skip
 
 LABELS = {"early": "dropped early", "forced": "dropped, forced", "overflow": "dropped, overflow"}

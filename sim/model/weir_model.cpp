@@ -28,7 +28,10 @@ constexpr uint64_t timePast = uint64_t{1} << 47;
 constexpr unsigned beatBytes = 8;
 /// Cycles that are run before the event that ends a skip, so that copies of `now_ns` inside the core are fresh.
 constexpr uint64_t warmUp = 4;
-/// Cycles after any movement of a port in which `quiet` is not believed: it may come through registers.
+/// Skips are multiples of this many cycles, so that slot counters inside the core, which never rest, keep their phase.
+constexpr uint64_t skipStep = 64;
+/// `quiet` is believed after so many cycles of it without movement of a port: it comes through registers, which
+/// may lag a movement by some cycles.
 constexpr uint64_t settleCycles = 8;
 constexpr uint64_t accessBound = 1000000;
 constexpr unsigned traceWords = 12;
@@ -374,8 +377,9 @@ void weir_model::step() {
       trace.insert(trace.end(), top->trace_data.data(), top->trace_data.data() + traceWords);
     }
   }
-  if (beatShown || top->m_axis_tvalid || frameOpen || bus.open() || top->rst) settled = cycle + settleCycles;
-  quiet = cycle >= settled && top->quiet;
+  if (!top->quiet || beatShown || top->m_axis_tvalid || frameOpen || bus.open() || top->rst)
+    settled = cycle + settleCycles;
+  quiet = cycle >= settled;
   if (quiet) {
     const uint64_t ahead = (static_cast<uint64_t>(top->wake_ns) - now) & timeMask;
     wakeCycle = ahead >= timePast ? never : cycleOfNs(nsOfCycle(cycle) + ahead);
@@ -391,7 +395,7 @@ void weir_model::step() {
 /// Jumps to shortly before the next event, if nothing can happen until then.
 void weir_model::skipTo(uint64_t limit) {
   const uint64_t next = std::min({limit, headStart, wakeCycle});
-  if (next > cycle + 2 * warmUp) cycle = next - warmUp;
+  if (next > cycle + warmUp) cycle += (next - warmUp - cycle) / skipStep * skipStep;
 }
 
 void weir_model::runTo(uint64_t target) {

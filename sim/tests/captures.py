@@ -13,12 +13,12 @@ Row = tuple[int, bytes]
 def pcap(rows: Iterable[Row], order: str = "<", nano: bool = False, link: int = 1, snap: int = 1 << 18) -> bytes:
     """A pcap file; a packet longer than `snap` is cut."""
     magic = 0xA1B23C4D if nano else 0xA1B2C3D4
-    out = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, snap, link)
+    out = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, snap, link)]
     for time_ns, data in rows:
         fraction = time_ns % 10**9
-        out += struct.pack(order + "IIII", time_ns // 10**9, fraction if nano else fraction // 1000,
-                           min(len(data), snap), len(data)) + data[:snap]  # fmt: skip
-    return out
+        head = (time_ns // 10**9, fraction if nano else fraction // 1000, min(len(data), snap), len(data))
+        out += [struct.pack(order + "IIII", *head), data[:snap]]
+    return b"".join(out)
 
 
 def block(kind: int, body: bytes, order: str = "<") -> bytes:

@@ -75,14 +75,15 @@ def test_frames_come_out_whole_and_in_order() -> None:
 
 def test_line_keeps_the_spacing_of_10_gigabit_ethernet() -> None:
     core = ready(egress="ready")
-    count, at = 101, core.now_ns + 1000
+    count, at = 1001, core.now_ns + 1000
     for _ in range(count):
         core.send(udp_frame(60), at)
     assert core.line_free_ns == -(-(-(-at * 5 // 4) + count * 84) * 4 // 5)
     core.run_idle()
     records = core.trace()
     times = records["time_ns"][records["kind"] == 0].astype(float)
-    assert (times[-1] - times[0]) / (count - 1) == pytest.approx(67.2, abs=0.07)
+    assert len(times) == count
+    assert (times[-1] - times[-801]) / 800 == pytest.approx(67.2, abs=0.01)
 
 
 def test_raw_line_sends_back_to_back_and_waits_for_the_time_asked() -> None:
@@ -126,8 +127,10 @@ def test_time_runs_in_cycles_of_6_4_ns() -> None:
 
 def test_skipping_changes_nothing() -> None:
     skipped, plain = busy_scene(True), busy_scene(False)
-    assert len(skipped[0]) > 100
-    assert skipped == plain
+    assert len(plain[0]) > 100
+    for ours, theirs in zip(skipped, plain, strict=True):
+        same = ours == theirs  # no diff of megabytes
+        assert same
 
 
 def test_skipping_skips() -> None:
@@ -139,7 +142,8 @@ def test_skipping_skips() -> None:
 
 
 def test_the_seed_decides() -> None:
-    assert busy_scene(True, 5) == busy_scene(True, 5)
+    same = busy_scene(True, 5) == busy_scene(True, 5)
+    assert same
     core = [ready("red", min="1KB", max="30KB", probability=0.5, weight=0.5, limit="200KB") for _ in range(2)]
     draws = []
     for i, one in enumerate(core):
@@ -220,7 +224,7 @@ def test_every_field_of_a_record_is_decoded() -> None:
     (one, _) = decode(words)
     assert (int(one["kind"]), int(one["ecn"]), int(one["exempt"])) == (0, 3, 1)
     assert float(one["p"]) == 1.5 and float(one["u"]) == 0.5
-    assert float(one["avg"]) == 1 + 2**-12 * 2**1 * 0.5 * 0 + 2**-12 * 1024 / 1024 * 0 + 2.0**-12 * 1.0 * 1024 / 1024
+    assert float(one["avg"]) == (1 << 22 | 1 << 10) / 2**22
     assert (int(one["q_frames"]), int(one["q_packets"]), int(one["count"]), int(one["idle_slots"])) == (3, 7, 9, 12)
     assert (int(one["policy"]), int(one["unit"]), int(one["seq"])) == (1, 2, 99)
     assert len(RECORD.names or ()) == 21

@@ -162,7 +162,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--stats", type=Path, metavar="F.json", help="write the counters and delays")
     p.add_argument("--trace", type=Path, metavar="F.csv", help="write every arrival and departure")
     p.add_argument("--plot", type=Path, metavar="F.png", help="draw queue, average and verdicts over time")
-    p.add_argument("--wave", type=Path, metavar="F.vcd", help="write the waveform (large: about 1 GB a simulated ms)")
+    p.add_argument("--wave", type=Path, metavar="F.vcd", help="write the waveform (large: 100 MB a busy simulated ms)")
     p.add_argument("--preset", default="full", help="core to simulate (default %(default)s)")
     p.add_argument("--no-skip", action="store_true", help="simulate idle time cycle by cycle; same results, slower")
     p.set_defaults(run=_replay)

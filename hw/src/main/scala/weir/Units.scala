@@ -11,6 +11,7 @@ object Units {
   /** Units with a bench in `cocotb-tests/`; the name is the file's and the top module's. */
   val all: Seq[(String, () => Component)] = Seq(
     "CsrUnit" -> (() => new csr.CsrUnit(c)),
+    "CsrUnitTail" -> (() => new csr.CsrUnit(WeirConfig.preset("tail"))),
     "Counters" -> (() => new csr.Counters(c)),
     "TraceFifo" -> (() => new csr.TraceFifo(c)),
     "Shape" -> (() => new egress.Shape(c)),

@@ -180,7 +180,8 @@ class WeirCore(c: WeirConfig) extends Component {
     shape.io.overhead := config.shaperOverhead
     val cost = RegNext(config.shaperCost)
     val burst = RegNext(config.shaperBurst)
-    shape.io.applied := RegNext(cost =/= config.shaperCost || burst =/= config.shaperBurst) init False
+    val changed = RegNext(cost =/= config.shaperCost || burst =/= config.shaperBurst) init False
+    shape.io.applied := changed
     shape.io.charge.valid := queues.io.departure.valid && !queues.io.departure.discard
     shape.io.charge.payload := queues.io.departure.descriptor.length
 
@@ -254,7 +255,7 @@ class WeirCore(c: WeirConfig) extends Component {
     counters.io.departure << departing.event
     counters.io.ingress << store.io.event
     counters.io.traceLost := traceFifo.io.lost
-    counters.io.throttled := schedule.io.throttled
+    counters.io.throttled := schedule.io.throttled && shape.io.settled
     counters.io.now := nowNs
     counters.io.snapshot := control.registers.io.snapshot
     counters.io.clear := control.reset.io.reset
@@ -289,22 +290,24 @@ class WeirCore(c: WeirConfig) extends Component {
 
   /** Nothing moves but time: every block has been idle for longer than any pipeline is. */
   val quietness = new Area {
-    private val waits = queues.io.ready.orR
-    private val held = waits && !schedule.io.throttled
+    /** the shaper's deadline, or a time that has passed if it has none */
+    val limited = RegNext(schedule.io.throttled) init False
+    val wake = RegNext(schedule.io.throttled ? shape.io.wake | (nowNs - 2)) init 0
+    /** The deadline is so near, or so lately past, that the shaper is about to act. It takes four cycles to do so, in
+      * which `active` follows, so that there is no gap between this and the grant.
+      */
+    val distance = wake - nowNs
+    val near = limited && (distance.msb || distance < 64)
+
+    private val held = queues.io.ready.orR && !schedule.io.throttled
     val active = RegNext(Seq(
       io.s_axis.valid, ingress.io.busy, store.io.busy, admit.io.busy, held, schedule.io.busy, egress.io.busy,
       rewrite.io.busy, closer.io.busy, control.front.io.busy, control.registers.io.busy, control.reset.io.busy,
-      counters.io.busy, traceFifo.io.popBusy, !freeList.io.swept, !shape.io.settled
+      counters.io.busy, traceFifo.io.popBusy, !freeList.io.swept, !shape.io.settled, near
     ).orR) init True
     val idle = Reg(UInt(6 bits)) init 0
     when(active)(idle := 0) elsewhen (!idle.msb)(idle := idle + 1)
     val quiet = RegNext(idle.msb && !active) init False
-    /** the shaper's deadline, or a time that has passed if it has none */
-    val limited = RegNext(schedule.io.throttled) init False
-    val wake = RegNext(schedule.io.throttled ? shape.io.wake | (nowNs - 2)) init 0
-    /** the deadline is so near, or so lately past, that the shaper is about to act */
-    val distance = wake - nowNs
-    val near = limited && (distance.msb || distance < 64)
     io.quiet := quiet && !near
     io.wake_ns := wake
   }

@@ -8,7 +8,7 @@ import weir.csr.{ArrivalEvent, QueueConfig, TraceRecord}
 
 /** Puts every arrival before its queue's policy and the hard limits, and carries the verdict out.
   *
-  * Cycle by cycle: s0 the oldest arrival may go, t0 `request`, t1–t4 limits, `latency` the verdict, one later `commit`,
+  * Cycle by cycle: an arrival is at the head one cycle after it came; s0 the oldest arrival may go, t0 `request`, t1–t4 limits, `latency` the verdict, one later `commit`,
   * and with it the link or the refund. One request every four cycles. The verdict of every policy is awaited for the
   * same time, so that decisions stay in order.
   *
@@ -62,9 +62,12 @@ class Admit(c: WeirConfig) extends Component {
   waiting.io.push.payload := io.arrival.payload
   io.room := RegNext(waiting.io.availability > 3) init True
 
+  /** The oldest arrival, in a register, so that what depends on its queue starts from flip-flops. */
+  val head = waiting.io.pop.m2sPipe()
+
   /** s0: may the oldest arrival go? */
   val issue = new Area {
-    val arrival = waiting.io.pop
+    val arrival = head
     val queue = arrival.meta.queue
     val fill = io.fill(queue.resized)
     val pause = Reg(UInt(2 bits)) init 0
@@ -159,24 +162,26 @@ class Admit(c: WeirConfig) extends Component {
     val due = Delay(request.valid, latency, init = False)
     val context = contexts.readAsync(read)
     when(due)(read := read + 1)
+    /** of the next verdict: decisions are four cycles apart, so `read` has pointed to it for a while */
+    val red = RegNext(context.policy === Policy.Red.id)
+    val exempt = RegNext(context.arrival.meta.exempt)
   }
 
   /** The verdict becomes an outcome, registered: the cycle after it. */
   val commit = new Area {
     val valid = RegNext(flight.due) init False
     val context = RegNext(flight.context)
-    val red = RegNext(flight.context.policy === Policy.Red.id)
+    val red = RegNext(flight.red)
     val action = Reg(UInt(2 bits))
     val cause = Reg(UInt(3 bits))
     val evidence = Reg(PolicyEvidence(c))
 
-    val policyRed = flight.context.policy === Policy.Red.id
     action := Action.accept
     cause := Cause.none
     evidence := evidence.getZero
-    if (c.has(Policy.Red)) when(policyRed) {
+    if (c.has(Policy.Red)) when(flight.red) {
       evidence := io.verdictRed.evidence
-      when(!flight.context.arrival.meta.exempt) {
+      when(!flight.exempt) {
         action := io.verdictRed.action
         cause := io.verdictRed.cause
       }
@@ -187,7 +192,7 @@ class Admit(c: WeirConfig) extends Component {
     }
     /** the policy's selection stands, even if a limit made the drop its own */
     val selected = Reg(Bool())
-    selected := policyRed && !flight.context.arrival.meta.exempt && io.verdictRed.cause =/= Cause.none
+    selected := flight.red && !flight.exempt && io.verdictRed.cause =/= Cause.none
     val dropped = action === Action.drop
   }
 
@@ -265,5 +270,5 @@ class Admit(c: WeirConfig) extends Component {
     io.trace.payload := words.asBits
   }
 
-  io.busy := waiting.io.occupancy =/= 0 || deciding.map(_.count =/= 0).orR || io.arrival.valid
+  io.busy := waiting.io.occupancy =/= 0 || head.valid || deciding.map(_.count =/= 0).orR || io.arrival.valid
 }

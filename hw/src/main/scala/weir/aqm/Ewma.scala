@@ -85,17 +85,15 @@ case class Ewma(c: WeirConfig) extends Component {
     val maximum = RegNext(t0.red.maximum)
     val product = new PartialProducts(weight, difference)
     val correction = difference.msb ? (weight << 8) | U(0, 44 bits)
-    val corrected = base.resize(45) - correction.resize(45)
-    val thresholds = Seq(U(0, 45 bits), (minimum << 11).resize(45), (maximum << 11).resize(45), (maximum << 12).resize(45))
-    val bases = Vec(thresholds.map(corrected - _))
+    val thresholds = Seq(Seq(), Seq(minimum -> 11), Seq(maximum -> 11), Seq(maximum -> 12))
+    val bases = Vec(thresholds.map(t => CarrySave.difference(base, (correction -> 0) +: t, 45)))
   }
 
   /** The product without the term that starts at 2^36, which joins the bases instead */
   val t2 = new Area {
     val update = RegNext(t1.update && !PerQueue.bit(io.clear, t1.queue)) init False
-    val (upper, lower) = (t1.product.terms zip t1.product.offsets).zipWithIndex.partition(_._2 == Ewma.upperTerm)
-    val product = PartialProducts.sum(lower.map(_._1), 81)
-    val bases = Vec(RegNext(t1.bases).map(_ + upper.head._1._1))
+    val product = CarrySave.sum(t1.product.parts.patch(Ewma.upperTerm, Nil, 1), 81)
+    val bases = Vec(RegNext(t1.bases).map(_ + t1.product.terms(Ewma.upperTerm)))
   }
 
   /** Rounding and the last addition */
@@ -103,7 +101,8 @@ case class Ewma(c: WeirConfig) extends Component {
     val update = RegNext(t2.update && !PerQueue.bit(io.clear, t1.queue)) init False
     val product = RegNext(t2.product)
     val bases = RegNext(t2.bases)
-    val results = Vec(bases.map(_ + product(80 downto 36) + product(35).asUInt))
+    /** bit 35 as carry */
+    val results = Vec(bases.map(b => ((b @@ product(35)) + (product(80 downto 36) @@ True)) >> 1))
   }
 
   /** t4: the results */

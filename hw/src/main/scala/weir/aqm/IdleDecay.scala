@@ -102,14 +102,16 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val slots = RegNext(c3.slots)
     val decay = RegNext(c3.decay)
     val bounded = slots.andR
-    val product = new PartialProducts(slots, decay)
+    val product = new PartialProducts(slots(17 downto 0), decay)
+    /** the upper four bits of m times C, counts 2^18 times; four rows are too few for a multiplier */
+    val upper = RegNext(CarrySave.sum((0 until 4).map(b => (slots(18 + b) ? decay | U(0)) -> b), 46))
   }
 
   /** y = (m+1)·C = m·C + C */
   val c5 = new Area {
     val slots = RegNext(c4.slots & ~(c4.bounded.asUInt.resize(22)))
     val once = RegNext(c4.bounded ? U(0, 42 bits) | c4.decay)
-    val exponent = c4.product.sum(64) + once
+    val exponent = CarrySave.sum(c4.product.parts ++ Seq(c4.upper -> 18, once -> 0), 64)
   }
 
   /** f_hi to the ROM; z = (f_lo·11629080) >> 15 = (f_lo·1453635) >> 12, 1453635 = 5·2^18 + 142915 */
@@ -129,7 +131,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val slots = RegNext(c6.slots)
     val whole = RegNext(c6.exponent(63 downto 36))
     val shift = (whole >= 40) ? U(63, 6 bits) | whole.resize(6)
-    val z = PartialProducts.sum((c6.product.terms zip c6.product.offsets) :+ (c6.five -> 18), 48)(47 downto 12)
+    val z = CarrySave.sum(c6.product.parts :+ (c6.five -> 18), 48)(47 downto 12)
   }
 
   /** T·z, and z²/2, whose upper 26 bits are zz */
@@ -151,8 +153,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val zz = c8.square(35 downto 10)
     val product = new PartialProducts(power, zz)
     val ceiling = power @@ U(BigInt("1" * 45, 2), 45 bits)
-    val linear = (c8.product.terms zip c8.product.offsets)
-      .map { case (t, offset) => (t << offset).resize(81) }.foldLeft(ceiling)(_ - _)
+    val linear = CarrySave.difference(ceiling, c8.product.parts, 81)
   }
 
   /** the mantissa, before >> I */
@@ -160,7 +161,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val slots = RegNext(c9.slots)
     val shift = RegNext(c9.shift)
     val linear = RegNext(c9.linear)
-    val mantissa = (linear + c9.product.sum(81))(80 downto 45)
+    val mantissa = CarrySave.sum(c9.product.parts :+ (linear -> 0), 81)(80 downto 45)
   }
 
   /** c11: one result a queue; the oldest that is not stale stays */

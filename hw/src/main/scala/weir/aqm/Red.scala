@@ -141,15 +141,17 @@ case class Red(c: WeirConfig) extends Component {
   val t5 = new Area {
     val spread = new PartialProducts(middle.draw, middle.h)
     val terms = (t4.lowerProduct.terms zip t4.upperProduct.terms).map { case (l, u) => middle.upper ? u | l }
-    val slope = PartialProducts.sum(terms zip t4.lowerProduct.offsets, 54)
+    val slope = CarrySave.sum(terms zip t4.lowerProduct.offsets, 54)
     val exponent = middle.upper ? parameters.gentleSlope.exponent | parameters.slope.exponent
     val above = ShiftSaturate.above(54, exponent, 32)
   }
 
-  /** g = sat36(κ + spread·((u·h) >> 24)); p but for its bound: carry or overflow make it one */
+  /** g = κ + spread·((u·h) >> 24), saturation left to t8; p but for its bound: carry or overflow make it one */
   val t6 = new Area {
-    val gExact = (t5.spread.sum(62) + (size.kappa << 24).resize(62)) >> 24
-    val g = RegNextWhen(gExact.sat(2), stage(6))
+    /** two bits more than g has */
+    val gExact = CarrySave.sum(t5.spread.parts :+ (size.kappa -> 24), 62) >> 24
+    val g = RegNextWhen(gExact.resize(36), stage(6))
+    val gSaturated = RegNextWhen(gExact(37 downto 36) =/= 0, stage(6))
     val slope = RegNext(t5.slope)
     val exponent = RegNext(t5.exponent)
     val above = RegNext(t5.above)
@@ -163,6 +165,8 @@ case class Red(c: WeirConfig) extends Component {
     val overflow = RegNext(t6.overflow)
     val one = overflow || fraction.msb
     val decision = new PartialProducts(fraction(31 downto 0), t6.g)
+    /** p·g for the largest g, 2^36 − 1 */
+    val decisionSaturated = RegNext((fraction(31 downto 0) << 36) - fraction(31 downto 0))
     val waiting = new PartialProducts(fraction(31 downto 0), middle.h)
   }
 
@@ -171,9 +175,9 @@ case class Red(c: WeirConfig) extends Component {
     val one = RegNext(t7.one)
     val fraction = RegNext(t7.fraction(31 downto 0))
     val scaledDraw = middle.waits ? (middle.draw << 1) | middle.draw.resize(25)
-    val decision = t7.decision.sum(68)
+    val decision = t6.gSaturated ? t7.decisionSaturated | t7.decision.sum(68)
     val waiting = t7.waiting.sum(68)
-    val decisionOne = scaledDraw < (t6.g << 4)
+    val decisionOne = scaledDraw < (t6.g << 4) || t6.gSaturated
     val waitingOne = (middle.h >> 20) =/= 0
   }
 

@@ -10,7 +10,7 @@ import weir.frame.{RewriteBeat, RewriteInfo}
   *
   * Words are read ahead into a FIFO, at least two for every three cycles against one in two that the stream takes, so a
   * frame never runs dry. Two packets may be granted that have not left the FIFO: one that is being sent and one that
-  * is prefetched. Packets to be discarded give their cells back at once. The first beat of a packet leaves three cycles
+  * is prefetched. Packets to be discarded give their cells back at once. The first beat of a packet leaves four cycles
   * after its departure if nothing is before it. A packet's cells are free when its last word has been asked for.
   */
 class Egress(c: WeirConfig) extends Component {
@@ -140,7 +140,7 @@ class Egress(c: WeirConfig) extends Component {
   /** A word becomes two beats, or one if it is the last and half full. */
   val beats = new Area {
     val upper = RegInit(False)
-    val word = fifo.io.pop
+    val word = fifo.io.pop.m2sPipe()
     val bytes = word.label.lastBytes
     val half = word.label.last && bytes =/= 0 && bytes <= 8
     val ends = upper || half
@@ -165,7 +165,7 @@ class Egress(c: WeirConfig) extends Component {
   val pending = new Area {
     val count = Reg(UInt(2 bits)) init 0
     val came = io.grant.valid && !io.grant.discard
-    val gone = fifo.io.pop.fire && fifo.io.pop.label.last
+    val gone = beats.word.fire && beats.word.label.last
     when(came && !gone)(count := count + 1)
     when(!came && gone)(count := count - 1)
     io.room := count < 2

@@ -1,0 +1,169 @@
+"""Backlog against sums: bytes, packets, frames and cells of each queue, shared cells, emptied, peaks."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from axis import seeded, start
+from harness import run_bench
+
+QUEUES = 4
+INTERVAL = 4
+#: an event's effect on `fill` comes after one and the same number of cycles, at most this
+SLOWEST = 5
+KINDS = ("enter", "refund", "leave")
+Event = tuple[int, int, int, int, int]
+
+
+def drive(dut: Any, kind: str, event: tuple[int, int] | None) -> None:
+    """An event in the next cycle: queue, length."""
+    getattr(dut, f"{kind}_valid").value = int(event is not None)
+    if event is not None:
+        getattr(dut, f"{kind}_payload_queue").value = event[0]
+        getattr(dut, f"{kind}_payload_length").value = event[1]
+        getattr(dut, f"{kind}_payload_cells").value = -(-event[1] // 64)
+
+
+class Bench:
+    """Enters, refunds and leaves at random; keeps the sums of every cycle."""
+
+    def __init__(self, dut: Any, name: str) -> None:
+        self.dut, self.rng = dut, seeded(name)
+        self.sums = [[0, 0, 0] for _ in range(QUEUES)]
+        self.past: deque[list[list[int]]] = deque(maxlen=SLOWEST + 1)
+        self.last = dict.fromkeys(KINDS, -INTERVAL)
+        self.pending: deque[tuple[int, int, int]] = deque()
+        self.inside: list[deque[int]] = [deque() for _ in range(QUEUES)]
+        self.cycle = 0
+        self.lags = {(enter, refund, leave) for enter in range(1, 6) for refund in range(1, 6) for leave in range(1, 6)}
+        self.events: list[tuple[int, str, int, int]] = []
+        self.emptied: list[tuple[int, int]] = []
+        self.expected_emptied: list[tuple[int, int]] = []
+        self.reserve = [0] * QUEUES
+
+    async def start(self, reserve: list[int]) -> Bench:
+        self.reserve = reserve
+        zero = {f"{kind}_valid": 0 for kind in KINDS} | {f"reserve_{q}": reserve[q] for q in range(QUEUES)}
+        await start(self.dut, **zero, snapshot=0)
+        return self
+
+    def value(self, queue: int, lags: tuple[int, int, int]) -> tuple[int, int, int]:
+        """Bytes, packets and cells with the events that are `lags` cycles old."""
+        bytes_, packets, cells = self.sums[queue]
+        for at, kind, q, length in reversed(self.events):
+            if at < self.cycle - 8:
+                break
+            if q == queue and at > self.cycle - lags[KINDS.index(kind)]:
+                sign = -1 if kind == "enter" else 1
+                bytes_, packets, cells = bytes_ + sign * length, packets + sign, cells + sign * -(-length // 64)
+        return bytes_, packets, cells
+
+    async def step(self, enter: float, drop: float, leave: float, queues: int) -> None:
+        """One cycle: checks what it shows, decides about the next."""
+        dut, rng = self.dut, self.rng
+        await RisingEdge(dut.clk)
+        self.cycle += 1
+        recent = bool(self.events) and self.events[-1][0] > self.cycle - 8
+        for q in range(QUEUES):
+            got = tuple(int(getattr(dut, f"fill_{q}_{name}").value) for name in ("bytes", "packets", "cells"))
+            assert int(getattr(dut, f"fill_{q}_frames").value) == got[1]
+            if recent:
+                self.lags = {lags for lags in self.lags if self.value(q, lags) == got}
+                assert self.lags, f"cycle {self.cycle}, queue {q}: {got} fits no lag, sums {self.sums[q]}"
+            else:
+                assert got == tuple(self.sums[q]), f"cycle {self.cycle}, queue {q}: {got} is not {self.sums[q]}"
+        if not recent:
+            shared = sum(max(0, s[2] - r) for s, r in zip(self.sums, self.reserve, strict=True))
+            assert int(dut.sharedUsed.value) == shared
+            assert int(dut.held.value) == sum(s[1] for s in self.sums)
+        if dut.emptied_valid.value == 1:
+            self.emptied.append((self.cycle, int(dut.emptied_payload.value)))
+        for kind in KINDS:
+            drive(dut, kind, None)
+        at = self.cycle + 1
+        if at - self.last["enter"] >= INTERVAL and rng.random() < enter:
+            q, length = rng.randrange(queues), rng.choice((14, 64, 65, 1514, 9216, rng.randrange(14, 9217)))
+            if self.sums[q][0] + length < 1 << 20:
+                self._do(at, "enter", q, length)
+                self.pending.append((at + 11, q, length))
+        if self.pending and self.pending[0][0] == at:
+            _, q, length = self.pending.popleft()
+            if rng.random() < drop:
+                self._do(at, "refund", q, length)
+            else:
+                self.inside[q].append(length)
+        if at - self.last["leave"] >= INTERVAL and rng.random() < leave:
+            choices = [q for q in range(QUEUES) if self.inside[q]]
+            if choices:
+                q = rng.choice(choices)
+                self._do(at, "leave", q, self.inside[q].popleft())
+                if self.sums[q][1] == 0:
+                    self.expected_emptied.append((at, q))
+
+    def _do(self, at: int, kind: str, queue: int, length: int) -> None:
+        drive(self.dut, kind, (queue, length))
+        self.events.append((at, kind, queue, length))
+        self.last[kind] = at
+        sign = 1 if kind == "enter" else -1
+        s = self.sums[queue]
+        s[0], s[1], s[2] = s[0] + sign * length, s[1] + sign, s[2] + sign * -(-length // 64)
+
+
+@cocotb.test()
+@cocotb.parametrize(enter=[0.9, 0.3, 0.05], drop=[0.0, 0.3], leave=[0.2, 0.9], queues=[1, 4])
+async def adds_up(dut: Any, enter: float, drop: float, leave: float, queues: int) -> None:
+    """All events of one cycle at once, at any distance; one set of lags explains every cycle."""
+    bench = Bench(dut, f"sums {enter} {drop} {leave} {queues}")
+    await bench.start([bench.rng.choice((0, 10, 1000)) for _ in range(QUEUES)])
+    for _ in range(900):
+        await bench.step(enter, drop, leave, queues)
+    for _ in range(800):
+        await bench.step(0.0, drop, 0.9, queues)
+    assert all(s == [0, 0, 0] for s in bench.sums) or bench.inside
+    cocotb.log.info("lags of enter, refund, leave: %s", sorted(bench.lags))
+
+
+@cocotb.test()
+async def tells_when_a_departure_leaves_a_queue_empty(dut: Any) -> None:
+    bench = await Bench(dut, "emptied").start([0] * QUEUES)
+    for _ in range(4000):
+        await bench.step(0.04, 0.2, 0.9, QUEUES)
+    for _ in range(40):
+        await bench.step(0.0, 0.0, 0.9, QUEUES)
+    assert len(bench.emptied) > 50
+    assert [q for _, q in bench.emptied] == [q for _, q in bench.expected_emptied]
+    lags = {got - asked for (got, _), (asked, _) in zip(bench.emptied, bench.expected_emptied, strict=True)}
+    assert len(lags) == 1 and max(lags) <= SLOWEST, lags
+
+
+@cocotb.test()
+async def remembers_the_peak_since_the_snapshot(dut: Any) -> None:
+    bench = await Bench(dut, "peak").start([0] * QUEUES)
+    for _ in range(5):
+        peaks = [(0, 0)] * QUEUES
+        for _ in range(20):  # so that nothing is on its way at the snapshot
+            await bench.step(0.0, 0.0, 0.0, QUEUES)
+        dut.snapshot.value = 1
+        await bench.step(0.0, 0.0, 0.0, QUEUES)
+        dut.snapshot.value = 0
+        for n in range(300):
+            peaks = [(max(p[0], s[0]), max(p[1], s[1])) for p, s in zip(peaks, bench.sums, strict=True)]
+            await bench.step(0.3 * (n < 200), 0.2, 0.5, QUEUES)
+            peaks = [(max(p[0], s[0]), max(p[1], s[1])) for p, s in zip(peaks, bench.sums, strict=True)]
+        for _ in range(10):
+            await bench.step(0.0, 0.0, 0.0, QUEUES)
+        for q in range(QUEUES):
+            got = (int(getattr(dut, f"peakBytes_{q}").value), int(getattr(dut, f"peakPackets_{q}").value))
+            assert got[0] <= peaks[q][0] + 9216 and got[0] >= bench.sums[q][0]
+            # events of one cycle may be added in any order, so a peak may miss or catch one of them
+            assert abs(got[1] - peaks[q][1]) <= 1, f"queue {q}: {got}, expected about {peaks[q]}"
+
+
+@pytest.mark.timeout(120)
+def test_backlog() -> None:
+    run_bench("Backlog", "test_backlog")

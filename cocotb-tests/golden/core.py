@@ -1,0 +1,692 @@
+"""A whole core at the level of events: every decision derived again from what was sent and when things happened.
+
+Written from docs/architecture.md and docs/modules. The trace records say when a request or grant happened and what
+the hardware used and decided; the model takes from them only the times, and for each arrival m, the idle slots,
+which it bounds (see `IdleTime`). All else (classification, q, average, count, p, draw, verdict, order, sojourn,
+bytes on the wire, counters) it derives itself and compares bit for bit.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+
+from . import drop_tail, frame
+from .counters import Counters
+from .ewma import Ewma, idle_factor
+from .lfsr import Lfsr
+from .oracle import Natural, OracleEwma, OracleRed, saturated
+from .params import ONE36, RedParams
+from .red import ACCEPT, DROP, MARK, NONE, Red, Verdict
+from .shaper import Gcra
+
+OVERFLOW, LINK_DOWN = 3, 4
+CELL_BYTES = 64
+DROP_TAIL, RED = 0, 1
+BYTES, PACKETS, FRAMES = range(3)
+INGRESS_OVERFLOW = 4
+
+# admit.md, Timing: r and g are the cycles of a request's s0 and of a grant
+SEES_LEAVE = 5
+SEES_REFUND = 14
+COMMIT = 12
+TAKES_COUNT = 5
+INTERVAL = 4
+# core.md: s0 in cycle 14, queue ready in cycle 27
+LINKED = 13
+#: a queue that has been linked this much longer is ready for the scheduler without doubt
+SURELY = 8
+
+#: cycles from the beat that says which header it is to the hint at Ewma: 2 or 3 (ingress.md), and registers
+HINT_LAG = (2, 5)
+#: cycles from a grant to `emptied` at Ewma
+EMPTIED_LAG = (2, 7)
+#: cycles from s0 to the request at Ewma
+REQUEST_LAG = (0, 1)
+
+
+class Mismatch(AssertionError):
+    """Hardware and model disagree."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A trace record, decoded (architecture.md, Trace). `at` is its cycle, recovered from the time."""
+
+    departure: bool
+    time: int
+    at: int
+    queue: int
+    action: int
+    cause: int
+    ecn: int
+    exempt: bool
+    length: int
+    number: int
+    held_bytes: int
+    held_packets: int
+    held_frames: int
+    policy: int = 0
+    unit: int = 0
+    average: int = 0
+    count: int = 0
+    probability: int = 0
+    draw: int = 0
+    idle_slots: int = 0
+    marked: bool = False
+    sojourn: int = 0
+    seen: int = 0
+
+    @classmethod
+    def decode(cls, data: int, cycle_of: Callable[[int], int], seen: int = 0) -> Record:
+        """From the 384 bits of `trace_data`; `seen` is the cycle of `trace_valid`."""
+        w = [data >> 32 * n & 0xFFFFFFFF for n in range(12)]
+        kind = w[1] >> 20 & 3
+        if kind > 1:
+            raise Mismatch(f"trace record of kind {kind}")
+        time = w[0] | (w[1] & 0xFFFF) << 32
+        common = Record(
+            bool(kind), time, cycle_of(time), w[1] >> 16 & 15, w[1] >> 22 & 3, w[1] >> 24 & 15, w[1] >> 28 & 3,
+            bool(w[1] >> 30 & 1), w[2] & 0x3FFF, w[11], w[3], w[4] & 0xFFFF, w[4] >> 16, seen=seen,
+        )  # fmt: skip
+        if kind:
+            return replace(common, marked=bool(w[2] >> 14 & 1), sojourn=w[5] | (w[6] & 0xFFFF) << 32)
+        return replace(
+            common, policy=w[2] >> 16 & 15, unit=w[2] >> 20 & 3, average=w[5] << 11 | w[6] >> 21, count=w[7] & 0xFFFF,
+            probability=(w[1] >> 31) << 32 | w[8], draw=w[9] & 0xFFFFFF, idle_slots=w[10] & 0x3FFFFF,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A queue's live configuration. The defaults are those after reset (architecture.md, Queue block)."""
+
+    policy: int = DROP_TAIL
+    unit: int = BYTES
+    strict: bool = False
+    limit_bytes: int = (1 << 21) - 1
+    limit_packets: int = 65535
+    reserve_cells: int = 0
+    quantum: int = 9216
+    red: RedParams = field(default_factory=RedParams)
+
+    @classmethod
+    def of(cls, words: Mapping[str, int]) -> Setup:
+        """What register words mean, with the clamps of csr.md. Registers that are not named hold 0, or their reset."""
+
+        def scaled(name: str) -> tuple[int, int]:
+            word = words.get(name, 0)
+            return word & 0x3FFFF, word >> 24 & 0x3F
+
+        policy, flags = words.get("POLICY", 0), words.get("RED_FLAGS", 0)
+        unit, spread = policy >> 8 & 3, flags & 3
+        (idle, slope), (gentle, mean) = (
+            (scaled("RED_IDLE_RATE"), scaled("RED_SLOPE")),
+            (scaled("RED_GENTLE_SLOPE"), scaled("RED_MEAN")),
+        )
+        weight = words.get("RED_WEIGHT_LO", 0) | (words.get("RED_WEIGHT_HI", 0) & 31) << 32
+        red = RedParams(
+            weight=min(weight, ONE36), decay=words.get("RED_DECAY_LO", 0) | (words.get("RED_DECAY_HI", 0) & 1023) << 32,
+            idle_mantissa=idle[0], idle_exponent=idle[1], minimum=words.get("RED_MIN", 0),
+            maximum=words.get("RED_MAX", 0), slope_mantissa=slope[0], slope_exponent=slope[1],
+            gentle_mantissa=gentle[0], gentle_exponent=gentle[1], max_p=words.get("RED_MAXP", 0),
+            mean_mantissa=mean[0], mean_exponent=mean[1], spread=2 if spread == 3 else spread,
+            byte_mode=min(flags >> 2 & 3, 2), gentle=bool(flags >> 4 & 1), ecn=bool(flags >> 5 & 1),
+            hard_drop=bool(flags >> 6 & 1), no_drop=bool(flags >> 7 & 1), exempt_first=bool(flags >> 8 & 1),
+        )  # fmt: skip
+        return cls(
+            policy & 15, 0 if unit == 3 else unit, bool(policy >> 16 & 1),
+            words.get("LIMIT_BYTES", (1 << 21) - 1) & 0x1FFFFF, words.get("LIMIT_PACKETS", 65535) & 0xFFFF,
+            words.get("RESERVE_CELLS", 0), max(9216, words.get("QUANTUM", 9216) & 0xFFFFF), red,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CoreSetup:
+    """Configuration of the core that the model needs."""
+
+    shared_cells: int
+    shaper: Gcra | None = None
+    fixed_draw: int | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A queue's new configuration, taken over in some cycle from `first` to `last`."""
+
+    first: int
+    last: int
+    queue: int
+    setup: Setup
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A frame on `s_axis`: its end (frame.GOOD, …) and the cycles of its first three beats and its last."""
+
+    data: bytes
+    end: int
+    size: int
+    beats: tuple[int, ...]
+    last: int
+    meta: frame.Meta | None
+
+    @property
+    def hint(self) -> tuple[int, int]:
+        """First and last cycle in which its hint can reach Ewma."""
+        tagged = int.from_bytes(self.data[12:14], "big") in frame.TAGS
+        number = 2 if tagged else 1
+        at = self.beats[number] if number < len(self.beats) else self.last
+        return at + HINT_LAG[0], at + HINT_LAG[1]
+
+
+class TracedEwma(Ewma):
+    """The average, told how many idle slots the hardware found."""
+
+    def request_after(self, slots: int, now_ns: int, packets: int, quantity: int, params: RedParams) -> int:
+        """The new average."""
+        self._hints = deque([(slots, idle_factor(slots, params))] if slots else [])
+        return self.request(now_ns, packets, quantity, params).average
+
+
+class Oracle:
+    """The papers' RED in double precision on the same draws (golden/oracle.py), for one queue."""
+
+    def __init__(self) -> None:
+        self.ewma, self.red = OracleEwma(), OracleRed()
+        self.error = 0.0
+        self.compared = self.tied = self.different = 0
+        self.pending: deque[tuple[int, int, bool, bool]] = deque()
+
+    def judge(self, r: Record, quantity: int, slots: int, verdict: Verdict, params: RedParams) -> None:
+        """Compares one decision. The oracle keeps its own average; hardware's selection is `verdict.selected`."""
+        natural = Natural.of(params)
+        while self.pending and self.pending[0][0] + COMMIT <= r.at + TAKES_COUNT:
+            _, _, selected, dropped = self.pending.popleft()
+            if selected or dropped:
+                self.red.count = len(self.pending)
+                self.red.count_bytes = sum(length for _, length, _, _ in self.pending)
+        self.ewma.average *= (1.0 - natural.w) ** slots
+        average = self.ewma.update(float(quantity), natural, None)
+        # red.md: 2^-23/w, and what a step over idle time may be off by (A_idle: 2^-33 of the average)
+        self.error = min(self.error * (1.0 - natural.w) + 2.0**-23 + (average + 1.0) * 2.0**-33, 2.0**-10)
+        u = r.draw / (1 << 24)
+        ruling = self.red.judge(average, r.held_packets, r.length, u, natural, self.error + 2.0**-22)
+        size = (self.red.count, self.red.count_bytes, r.length, u, natural)
+        if ruling.tied or saturated(*size):
+            self.tied += 1
+            # where the bound does not decide, the oracle follows the hardware
+            self.red.in_band = verdict.region != 0
+            if verdict.region:
+                self.red.count, self.red.count_bytes = verdict.count, verdict.used_bytes
+        else:
+            self.compared += 1
+            self.different += ruling.selected != verdict.selected
+
+    def settle(self, at: int, length: int, selected: bool, dropped: bool) -> None:
+        """The fate of the request of cycle `at`."""
+        self.pending.append((at, length, selected, dropped))
+
+
+@dataclass
+class QueueState:
+    """What a queue's decisions depend on."""
+
+    setup: Setup
+    ewma: TracedEwma = field(default_factory=TracedEwma)
+    red: Red = field(default_factory=Red)
+    oracle: Oracle = field(default_factory=Oracle)
+    commits: deque[tuple[int, int, bool, bool]] = field(default_factory=deque)
+
+    def change(self, setup: Setup) -> None:
+        """New configuration; a change of policy or unit clears the average."""
+        if (setup.policy, setup.unit) != (self.setup.policy, self.setup.unit):
+            self.ewma.clear()
+            self.red.clear()
+            counts = (self.oracle.compared, self.oracle.tied, self.oracle.different)
+            self.oracle = Oracle()
+            self.oracle.compared, self.oracle.tied, self.oracle.different = counts
+        self.setup = setup
+
+    def decide(self, r: Record, held: tuple[int, int, int]) -> Verdict:
+        """The policy's verdict; takes m from the record."""
+        if self.setup.policy == DROP_TAIL:
+            return drop_tail.verdict()
+        while self.commits and self.commits[0][0] + COMMIT <= r.at + TAKES_COUNT:
+            self.red.commit(*self.commits.popleft()[1:])
+        params, quantity = self.setup.red, held[self.setup.unit]
+        slots = r.idle_slots if held[1] == 0 else 0
+        average = self.ewma.request_after(slots, r.time, held[1], quantity, params)
+        verdict = self.red.take(average, held[1], r.length, r.ecn, r.draw, params, slots)
+        self.oracle.judge(r, quantity, slots, verdict, params)
+        return verdict
+
+    def commit(self, r: Record, selected: bool, dropped: bool) -> None:
+        """What became of the request."""
+        if self.setup.policy != DROP_TAIL:
+            self.commits.append((r.at, r.length, selected, dropped))
+            self.oracle.settle(r.at, r.length, selected, dropped)
+
+
+@dataclass
+class Report:
+    """What a check compared, and what it derived."""
+
+    arrivals: int = 0
+    departures: int = 0
+    values: int = 0
+    idle: int = 0
+    ingress_overflow: int = 0
+    oracle: int = 0
+    ties: int = 0
+    grants_determined: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    #: lags of the shared cells' count and of q after a departure that explain every record
+    shared_lags: set[tuple[int, int]] = field(default_factory=set)
+    after_lags: set[tuple[int, int]] = field(default_factory=set)
+    frames: list[bytes] = field(default_factory=list)
+    counters: Counters = field(default_factory=lambda: Counters(1))
+    decisions: list[tuple[Record, int]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        outcomes = ", ".join(f"{name} {n}" for name, n in sorted(self.outcomes.items()))
+        return (
+            f"{self.arrivals} arrivals, {self.departures} departures, {self.values} values compared bit for bit; "
+            f"{outcomes}; m bounded {self.idle} times; oracle: {self.oracle} verdicts agree, {self.ties} ties; "
+            f"{self.grants_determined} grants in a determined order; ingress overflow {self.ingress_overflow}"
+        )
+
+
+class IdleTime:
+    """Bounds m, the idle slots that an arrival to an empty queue may have found (ewma.md, Idle time).
+
+    The cycles of a hint and of `emptied` are known within HINT_LAG and EMPTIED_LAG. m must be floor(i / s) for an
+    i from that window, of a hint that no event certainly made stale; 0 also if no hint is certainly valid.
+    """
+
+    def __init__(self, sent: Sequence[Sent], queues: int, time_of: Callable[[int], int]) -> None:
+        self.time_of = time_of
+        #: any frame's header may hint at any queue: one that ends inside it has no queue of its own
+        self.hints: list[list[tuple[int, int]]] = [[] for _ in range(queues)]
+        for s in sent:
+            whole = s.meta is not None and s.meta.length >= 80
+            for queue in [s.meta.queue] if whole and s.meta else range(queues):
+                self.hints[queue].append(s.hint)
+        self.uncertain = [s for s in sent if s.meta is None or s.meta.length < 80]
+        #: (first cycle, last cycle, idle time starts here)
+        self.events: list[list[tuple[int, int, bool]]] = [[(-1, -1, True)] for _ in range(queues)]
+
+    def emptied(self, queue: int, at: int) -> None:
+        self.events[queue].append((at + EMPTIED_LAG[0], at + EMPTIED_LAG[1], True))
+
+    def request(self, queue: int, at: int, empty: bool) -> None:
+        self.events[queue].append((at + REQUEST_LAG[0], at + REQUEST_LAG[1], empty))
+
+    def allowed(self, r: Record, params: RedParams) -> list[tuple[int, int]]:
+        """Ranges that m may be in."""
+        events = [e for e in self.events[r.queue][-64:] if e[0] < r.at]
+        stale_before = max((first for first, _, _ in events), default=-1)
+        ranges: list[tuple[int, int]] = []
+        certain = False
+        hints = self.hints[r.queue]
+        at = bisect_left(hints, (stale_before - HINT_LAG[1], 0))
+        for first, last in hints[at:]:
+            if first > r.at + 1:
+                break
+            if last < stale_before:
+                continue
+            certain |= first > max((e[1] for e in events), default=-1) and last <= r.at
+            starts = [e for e in events if e[2] and e[0] <= last] or [(-1, -1, True)]
+            latest = max(e[0] for e in starts)
+            starts = [e for e in starts if e[1] >= latest]
+            low = self._idle(max(e[1] for e in starts), first)
+            high = self._idle(min(e[0] for e in starts), last)
+            scaled = [min(i * params.idle_mantissa >> params.idle_exponent, (1 << 22) - 2) for i in (low, high)]
+            ranges.append((scaled[0], scaled[1]))
+        if not certain:
+            ranges.append((0, 0))
+        return ranges
+
+    def _idle(self, since: int, until: int) -> int:
+        start = self.time_of(since) if since >= 0 else 0
+        difference = (self.time_of(until) - start) & (1 << 48) - 1
+        return 0 if difference >> 47 else difference
+
+
+class Backlog:
+    """What the queues hold, as a function of the cycle: lists of (cycle, bytes, packets, cells) changes."""
+
+    def __init__(self) -> None:
+        self.cycles: dict[str, list[int]] = {"enter": [], "refund": [], "leave": []}
+        self.sums: dict[str, list[tuple[int, int]]] = {name: [(0, 0)] for name in self.cycles}
+
+    def add(self, what: str, cycle: int, length: int) -> None:
+        """Notes an event, in order of cycles."""
+        self.cycles[what].append(cycle)
+        total, packets = self.sums[what][-1]
+        self.sums[what].append((total + length, packets + 1))
+
+    def until(self, what: str, cycle: int) -> tuple[int, int]:
+        """Bytes and packets of events up to and including `cycle`."""
+        return self.sums[what][bisect_right(self.cycles[what], cycle)]
+
+    def held(self, enter: int, refund: int, leave: int) -> tuple[int, int]:
+        """Bytes and packets held, with the events of each kind up to a cycle."""
+        (eb, ep), (rb, rp), (lb, lp) = (
+            self.until("enter", enter), self.until("refund", refund), self.until("leave", leave),
+        )  # fmt: skip
+        return eb - rb - lb, ep - rp - lp
+
+
+def cells_of(length: int) -> int:
+    """Cells of a frame."""
+    return -(-length // CELL_BYTES)
+
+
+class Core:
+    """The model. One `check` covers the time from a reset to the next, with the buffer empty at both ends or not."""
+
+    def __init__(
+        self, queues: int, descriptors: int, setups: Sequence[Setup], core: CoreSetup, seed: int | None,
+        time_of: Callable[[int], int], shared_lags: set[tuple[int, int]] | None = None,
+    ) -> None:  # fmt: skip
+        self.queues, self.descriptors, self.core, self.time_of = queues, descriptors, core, time_of
+        self.states = [[QueueState(setup)] for setup in setups]
+        self.lfsr = Lfsr() if seed is None else Lfsr(seed)
+        self.lfsr.fixed = core.fixed_draw
+        self.report = Report(counters=Counters(queues))
+        self.backlog = [Backlog() for _ in range(queues)]
+        self.cells = [Backlog() for _ in range(queues)]
+        self.report.shared_lags = (
+            {(leave, refund) for leave in range(0, 13) for refund in range(6, 22)} if shared_lags is None
+            else set(shared_lags)
+        )  # fmt: skip
+        self.report.after_lags = {(enter, refund) for enter in range(-3, 9) for refund in range(-3, 16)}
+
+    # ---- arrivals and frames
+
+    def match(self, sent: Sequence[Sent], arrivals: Sequence[Record]) -> list[Sent]:
+        """The frame of each arrival; good frames in between had no room and end as ingress overflow."""
+        good = [s for s in sent if s.end == frame.GOOD]
+        matched: list[Sent] = []
+        at = 0
+        for r in arrivals:
+            while at < len(good) and not self._fits(good[at], r):
+                at += 1
+                self.report.ingress_overflow += 1
+            if at == len(good):
+                raise Mismatch(f"arrival {r.number} (queue {r.queue}, {r.length} bytes) is no frame that was sent")
+            matched.append(good[at])
+            at += 1
+        lost = {id(s) for s in good} - {id(s) for s in matched}
+        self.report.ingress_overflow = len(lost)
+        for s in sent:
+            self.report.counters.ingress(INGRESS_OVERFLOW if id(s) in lost else s.end, s.size)
+        return matched
+
+    @staticmethod
+    def _fits(s: Sent, r: Record) -> bool:
+        meta = s.meta
+        return meta is not None and s.last < r.at and (meta.length, meta.queue, meta.ecn, meta.exempt) == (
+            r.length, r.queue, r.ecn, r.exempt,
+        )  # fmt: skip
+
+    # ---- the check
+
+    def check(self, sent: Sequence[Sent], records: Iterable[Record], changes: Sequence[Change] = ()) -> Report:
+        """Derives everything again; raises Mismatch at the first difference."""
+        records = list(records)
+        arrivals = [r for r in records if not r.departure]
+        departures = [r for r in records if r.departure]
+        for n, r in enumerate(arrivals):
+            self._same(r, "arrival number", r.number, n)
+            if n and r.at - arrivals[n - 1].at < INTERVAL:
+                raise Mismatch(f"arrivals {n - 1} and {n} are {r.at - arrivals[n - 1].at} cycles apart")
+        frames = self.match(sent, arrivals)
+        for backlog, cells, q in zip(self.backlog, self.cells, range(self.queues), strict=True):
+            for r in departures:
+                if r.queue == q:
+                    backlog.add("leave", r.at, r.length)
+                    cells.add("leave", r.at, cells_of(r.length))
+        idle = IdleTime(sent, self.queues, self.time_of)
+        emptied = deque(r for r in departures if r.held_packets == 0)
+        pending = sorted(changes, key=lambda c: c.first)
+        for r in arrivals:
+            while emptied and emptied[0].at <= r.at:
+                e = emptied.popleft()
+                idle.emptied(e.queue, e.at)
+            self._arrival(r, idle, pending)
+        for group in self.states:
+            self.report.oracle += group[0].oracle.compared
+            self.report.ties += group[0].oracle.tied
+            if group[0].oracle.different:
+                raise Mismatch(f"the oracle disagrees in {group[0].oracle.different} verdicts outside of its bound")
+        self._departures(arrivals, departures, frames)
+        return self.report
+
+    def _same(self, r: Record, what: str, got: object, expected: object) -> None:
+        self.report.values += 1
+        if got != expected:
+            kind = "departure" if r.departure else "arrival"
+            raise Mismatch(f"{kind} {r.number} of queue {r.queue}, cycle {r.at}: {what} is {got}, expected {expected}")
+
+    def _arrival(self, r: Record, idle: IdleTime, changes: list[Change]) -> None:
+        backlog = self.backlog[r.queue]
+        held_bytes, held_packets = backlog.held(r.at - 1, r.at - SEES_REFUND + COMMIT, r.at - SEES_LEAVE)
+        held = (held_bytes, held_packets, held_packets)
+        self._same(r, "q (bytes, packets, frames)", (r.held_bytes, r.held_packets, r.held_frames), held)
+        self._same(r, "draw", r.draw, self.lfsr.draw())
+
+        due = [c for c in changes if c.queue == r.queue and c.first <= r.at]
+        for c in due:
+            changed = []
+            for state in self.states[r.queue]:
+                new = deepcopy(state)
+                new.change(c.setup)
+                changed.append(new)
+            keep = [] if c.last < r.at else self.states[r.queue]
+            self.states[r.queue] = changed + [s for s in keep if s.setup not in [n.setup for n in changed]]
+            if c.last < r.at:
+                changes.remove(c)
+        several = len(self.states[r.queue]) > 1
+        kept, failures = [], []
+        for state in self.states[r.queue]:
+            trial = deepcopy(state) if several else state
+            values = self.report.values
+            try:
+                outcome = self._outcome(r, trial, held, idle)
+            except Mismatch as mismatch:
+                failures.append(mismatch)
+                self.report.values = values
+                continue
+            kept.append((trial, outcome))
+        if not kept:
+            raise failures[0] if not several else Mismatch(f"no configuration explains it: {failures}")
+        self.states[r.queue] = [state for state, _ in kept]
+        verdict = kept[0][1]
+        dropped = r.action == DROP
+        if held_packets == 0:
+            self.report.idle += kept[0][0].setup.policy == RED
+        idle.request(r.queue, r.at, held_packets == 0)
+        backlog.add("enter", r.at, r.length)
+        self.cells[r.queue].add("enter", r.at, cells_of(r.length))
+        if dropped:
+            backlog.add("refund", r.at + COMMIT, r.length)
+            self.cells[r.queue].add("refund", r.at + COMMIT, cells_of(r.length))
+        self.report.arrivals += 1
+        self.report.counters.arrival(r.queue, r.length, r.ecn, r.action, r.cause)
+        names = {0: "accepted", 1: "marked", 2: "dropped"}
+        causes = ("", " early", " forced", " overflow")
+        self.report.outcomes[names[r.action] + causes[r.cause]] += 1
+        self.report.decisions.append((r, verdict.region))
+
+    def _outcome(self, r: Record, state: QueueState, held: tuple[int, int, int], idle: IdleTime) -> Verdict:
+        """Compares one decision with what a state of the queue says; updates the state."""
+        setup = state.setup
+        self._same(r, "policy, unit", (r.policy, r.unit), (setup.policy, setup.unit))
+        if setup.policy == RED and held[1] == 0:
+            ranges = idle.allowed(r, setup.red)
+            if not any(low <= r.idle_slots <= high for low, high in ranges):
+                raise Mismatch(f"arrival {r.number} of queue {r.queue}, cycle {r.at}: m is {r.idle_slots}, "
+                               f"expected within {ranges}")  # fmt: skip
+        else:
+            self._same(r, "m", r.idle_slots, 0)
+        verdict = state.decide(r, held)
+        evidence = (verdict.average, verdict.count, verdict.probability)
+        self._same(r, "average, count, p", (r.average, r.count, r.probability), evidence)
+        action, cause, overridden = verdict.action, verdict.cause, False
+        if r.exempt and verdict.selected:
+            action, cause, overridden = ACCEPT, NONE, True
+        limited = r.held_bytes + r.length > setup.limit_bytes or r.held_packets >= setup.limit_packets
+        if not limited:
+            limited = self._short_of_cells(r, setup) or self._short_of_descriptors(r)
+        if limited:
+            action, cause = DROP, OVERFLOW
+        self._same(r, "action, cause", (r.action, r.cause), (action, cause))
+        state.commit(r, verdict.selected and not overridden, action == DROP)
+        return verdict
+
+    def _short_of_cells(self, r: Record, setup: Setup) -> bool:
+        """Whether the share of cells is used up. When exactly a departure or refund lowers the count that t3 sees is
+        not documented; one pair of lags has to explain all decisions of a run."""
+        fits: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
+        for leave, refund in self.report.shared_lags:
+            shared, more = 0, 0
+            for q in range(self.queues):
+                held = self.cells[q].held(r.at - 1, r.at - refund + COMMIT, r.at - leave)[0]
+                reserve = self.states[q][0].setup.reserve_cells if q != r.queue else setup.reserve_cells
+                shared += max(0, held - reserve)
+                if q == r.queue:
+                    more = max(0, held + cells_of(r.length) - reserve) - max(0, held - reserve)
+            fits[more > 0 and shared + more > self.core.shared_cells].add((leave, refund))
+        if not fits[False]:
+            return True
+        if fits[True]:
+            limited = (r.action, r.cause) == (DROP, OVERFLOW)
+            self.report.shared_lags = fits[limited]
+            return limited
+        return False
+
+    def _short_of_descriptors(self, r: Record) -> bool:
+        """Whether there is no descriptor; within the time that one takes to be on offer again the record decides."""
+        early = late = 0
+        for q in range(self.queues):
+            early += self.backlog[q].held(r.at - 1, r.at - 1, r.at - 1)[1]
+            late += self.backlog[q].held(r.at - 1, r.at - 12, r.at - 16)[1]
+        if early >= self.descriptors:
+            return True
+        return late >= self.descriptors and (r.action, r.cause) == (DROP, OVERFLOW)
+
+    # ---- departures
+
+    def _departures(self, arrivals: Sequence[Record], departures: Sequence[Record], frames: Sequence[Sent]) -> None:
+        waiting: list[deque[Record]] = [deque() for _ in range(self.queues)]
+        for r in arrivals:
+            if r.action != DROP:
+                waiting[r.queue].append(r)
+        order = Order(self.queues, waiting)
+        shaper = deepcopy(self.core.shaper)
+        start = departures[0].time if departures else 0
+        last = -INTERVAL
+        for r in departures:
+            if r.at - last < INTERVAL:
+                raise Mismatch(f"grants in cycles {last} and {r.at}")
+            last = r.at
+            if not waiting[r.queue]:
+                raise Mismatch(f"departure of arrival {r.number} from queue {r.queue}, which is empty")
+            self.report.grants_determined += order.granted(r, [s[0].setup for s in self.states])
+            if r.cause != LINK_DOWN and shaper is not None:
+                now = (r.time - start) & (1 << 48) - 1
+                if not shaper.allowed(now):
+                    raise Mismatch(f"departure of arrival {r.number}: granted before the shaper allows it")
+                shaper.charge(now, r.length)
+            head = waiting[r.queue].popleft()
+            self._same(r, "arrival number", r.number, head.number)
+            self._same(r, "length, ecn", (r.length, r.ecn), (head.length, head.ecn))
+            self._same(r, "sojourn", r.sojourn, (r.time - head.time) & (1 << 48) - 1)
+            self._same(r, "marked", r.marked, head.action == MARK)
+            if r.at < head.at + LINKED:
+                raise Mismatch(f"departure of arrival {r.number}: granted {r.at - head.at} cycles after the request")
+            discarded = r.cause == LINK_DOWN
+            self._same(r, "action, cause", (r.action, r.cause),
+                       (DROP, LINK_DOWN) if discarded else (MARK if head.action == MARK else ACCEPT, NONE)
+                       if r.action else (ACCEPT, NONE))  # fmt: skip
+            self._after(r)
+            self.report.departures += 1
+            self.report.counters.departure(r.queue, r.length, r.sojourn, discarded)
+            self.report.outcomes["discarded" if discarded else "sent"] += 1
+            if not discarded:
+                s = frames[r.number]
+                assert s.meta is not None
+                self.report.frames.append(frame.mark(s.data, s.meta) if r.marked else s.data)
+
+    def _after(self, r: Record) -> None:
+        """q after the departure: one pair of lags explains all."""
+        backlog = self.backlog[r.queue]
+        got = (r.held_bytes, r.held_packets)
+        fits = {
+            lags for lags in self.report.after_lags if backlog.held(r.at + lags[0], r.at + lags[1], r.at) == got
+        }  # fmt: skip
+        self.report.values += 1
+        if not fits:
+            seen = sorted({backlog.held(r.at + a, r.at + b, r.at) for a, b in self.report.after_lags})
+            raise Mismatch(f"departure of arrival {r.number}, cycle {r.at}: q after it is {got}, expected one of {seen}")
+        self.report.after_lags = fits
+        self._same(r, "frames after", r.held_frames, r.held_packets)
+
+
+class Order:
+    """Strict priority and DWRR (schedule.md). Within a few cycles of a link it is not certain whether a queue is ready,
+    or was empty when a packet left: all states that may be are followed, and a grant has to fit one of them."""
+
+    def __init__(self, queues: int, waiting: Sequence[deque[Record]]) -> None:
+        self.queues, self.waiting = queues, waiting
+        #: turn, deficits
+        self.states: set[tuple[int, tuple[int, ...]]] = {(0, (0,) * queues)}
+
+    def granted(self, r: Record, setups: Sequence[Setup]) -> bool:
+        """Checks a grant and follows it; whether the rule determined it among several queues."""
+        ready = [bool(w) and w[0].at + LINKED <= r.at for w in self.waiting]
+        surely = [bool(w) and w[0].at + LINKED + SURELY <= r.at for w in self.waiting]
+        strict = [s.strict for s in setups]
+        for q in range(self.queues):
+            if strict[q] and surely[q] and q != r.queue and (q < r.queue or not strict[r.queue]):
+                raise Mismatch(f"departure of arrival {r.number}, cycle {r.at}: queue {r.queue} before strict queue {q}")
+        before = self.states
+        if not strict[r.queue]:
+            rivals = [surely[q] and not strict[q] for q in range(self.queues)]
+            self.states = {after for s in before for after in self._follow(s, r, rivals, setups[r.queue].quantum)}
+        if not self.states:
+            raise Mismatch(f"departure of arrival {r.number}, cycle {r.at}: queue {r.queue} is not the next; "
+                           f"turn and deficits: {sorted(before)}, ready: {surely}")  # fmt: skip
+        self._left(r)
+        return ready == surely and sum(ready) > 1 and len(before) == 1
+
+    def _follow(self, state: tuple[int, tuple[int, ...]], r: Record, rivals: Sequence[bool],
+                quantum: int) -> list[tuple[int, tuple[int, ...]]]:  # fmt: skip
+        """The state after the grant, or none if the grant is against the rule."""
+        turn, deficits = state
+        changed = list(deficits)
+        if r.queue != turn or deficits[turn] <= 0:
+            if rivals[turn] and deficits[turn] > 0:
+                return []
+            between = range(turn + 1, turn + 1 + (r.queue - turn - 1) % self.queues)
+            if any(rivals[q % self.queues] for q in between):
+                return []
+            turn = r.queue
+            changed[turn] += quantum
+        changed[r.queue] -= r.length
+        return [(turn, tuple(changed))]
+
+    def _left(self, r: Record) -> None:
+        """A queue that is empty after its last packet has left has deficit 0."""
+        rest = self.waiting[r.queue]
+        following = rest[1].at + LINKED if len(rest) > 1 else None
+        if following is not None and following <= r.at:
+            return
+        zero = {(t, (*d[: r.queue], 0, *d[r.queue + 1 :])) for t, d in self.states}
+        certain = following is None or following > r.at + SURELY
+        self.states = zero if certain else self.states | zero

@@ -1,0 +1,183 @@
+"""Schedule against the rule of its page: strict queues, DWRR with deficits, work conservation, gates."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from axis import seeded, start
+from harness import run_bench
+
+QUEUES = 4
+INTERVAL = 4
+LATENCY = 3
+
+
+class Bench:
+    """Queues that a scheduler sees: ready, empty, and a departure three cycles after a grant."""
+
+    def __init__(self, dut: Any, name: str) -> None:
+        self.dut, self.rng = dut, seeded(name)
+        self.waiting: list[deque[int]] = [deque() for _ in range(QUEUES)]
+        self.grants: list[tuple[int, int, int, int]] = []
+        self.cycle = 0
+        self._departing: deque[tuple[int, int, int, int]] = deque()
+
+    async def start(self, strict: int = 0, quanta: tuple[int, ...] = (9216,) * QUEUES) -> Bench:
+        named = {f"quantum_{q}": quanta[q] for q in range(QUEUES)}
+        await start(self.dut, strict=strict, ready=0, empty=15, linkUp=1, hold=0, allowed=1, room=1,
+                    departure_valid=0, **named)  # fmt: skip
+        return self
+
+    async def step(self) -> None:
+        """One cycle."""
+        dut = self.dut
+        await RisingEdge(dut.clk)
+        self.cycle += 1
+        if dut.grant_valid.value == 1:
+            queue, discard = int(dut.grant_payload_queue.value), int(dut.grant_payload_discard.value)
+            assert int(dut.ready.value) >> queue & 1, f"cycle {self.cycle}: queue {queue} is not ready"
+            assert not self.grants or self.cycle - self.grants[-1][0] >= INTERVAL
+            length = self.waiting[queue].popleft()
+            self.grants.append((self.cycle, queue, length, discard))
+            self._departing.append((self.cycle + LATENCY, queue, length, discard))
+        dut.departure_valid.value = 0
+        if self._departing and self._departing[0][0] == self.cycle + 1:
+            _, queue, length, discard = self._departing.popleft()
+            dut.departure_valid.value, dut.departure_payload_queue.value = 1, queue
+            dut.departure_payload_descriptor_length.value, dut.departure_payload_discard.value = length, discard
+        # the queue that was granted has its next head in the fourth cycle
+        last = self.grants[-1] if self.grants else (-9, 0, 0, 0)
+        busy = 1 << last[1] if self.cycle + 1 - last[0] < INTERVAL else 0
+        held = sum(1 << q for q in range(QUEUES) if self.waiting[q])
+        dut.ready.value, dut.empty.value = held & ~busy, held ^ 15
+
+    async def drain(self) -> list[tuple[int, int]]:
+        """Grants until all queues are empty: (queue, length)."""
+        before = len(self.grants)
+        limit = self.cycle + 16 * sum(len(w) for w in self.waiting) + 100
+        while any(self.waiting) or self._departing:
+            await self.step()
+            assert self.cycle < limit, "packets wait, but nothing is granted"
+        for _ in range(8):
+            await self.step()
+        return [(q, length) for _, q, length, _ in self.grants[before:]]
+
+    def fill(self, packets: int) -> None:
+        for w in self.waiting:
+            w.extend(self.rng.choice((14, 60, 64, 590, 1514, 9216)) for _ in range(packets))
+
+
+def expected(lengths: list[deque[int]], quanta: tuple[int, ...], strict: int, turn: int) -> tuple[list[int], int]:
+    """The order of queues by the page's rule (the register file has clamped the quanta), all packets waiting at the start; and whose turn it is then."""
+    queues, deficit, order = [deque(w) for w in lengths], [0] * QUEUES, []
+    while any(queues):
+        first = next((q for q in range(QUEUES) if strict >> q & 1 and queues[q]), None)
+        if first is not None:
+            queues[first].popleft()
+            order.append(first)
+            continue
+        if not (queues[turn] and deficit[turn] > 0):
+            turn = next(q % QUEUES for q in range(turn + 1, turn + QUEUES + 1) if queues[q % QUEUES])
+            deficit[turn] += quanta[turn]
+        deficit[turn] -= queues[turn].popleft()
+        order.append(turn)
+        if not queues[turn]:
+            deficit[turn] = 0
+    return order, turn
+
+
+@cocotb.test()
+@cocotb.parametrize(strict=[0, 0b0010, 0b0101, 0b1111])
+async def serves_strict_queues_first_and_the_others_by_deficit(dut: Any, strict: int) -> None:
+    bench = Bench(dut, f"order {strict}")
+    quanta = tuple(bench.rng.choice((9216, 9217, 12000, 30000, 1048575)) for _ in range(QUEUES))
+    await bench.start(strict, quanta)
+    turn = 0
+    for n_round in range(4):
+        start_turn = turn
+        bench.fill(bench.rng.randrange(1, 60))
+        order, turn = expected(bench.waiting, quanta, strict, turn)
+
+        got = [q for q, _ in await bench.drain()]
+        first = next((n for n, (a, b) in enumerate(zip(got, order, strict=True)) if a != b), None)
+        assert first is None, (
+            f"strict {strict:04b}, quanta {quanta}: grant {first} is queue {got[first]}, expected {order[first]}; "
+            f"turn was {start_turn} in round {n_round}; got {got[max(0, first - 3):first + 9]}, expected "
+            f"{order[max(0, first - 3):first + 9]}"
+        )
+
+
+@cocotb.test()
+async def shares_bytes_as_the_quanta_say(dut: Any) -> None:
+    """While all queues wait: each queue's bytes are within a quantum and a frame of its share."""
+    quanta = (9216, 18432, 27648, 46080)
+    bench = await Bench(dut, "shares").start(0, quanta)
+    bench.fill(600)
+    got = [0] * QUEUES
+    while all(bench.waiting):
+        before = len(bench.grants)
+        await bench.step()
+        for _, queue, length, _ in bench.grants[before:]:
+            got[queue] += length
+    total = sum(got)
+    for queue in range(QUEUES):
+        share = total * quanta[queue] / sum(quanta)
+        assert abs(got[queue] - share) <= quanta[queue] + 9216, f"{got} of {total}"
+
+
+@cocotb.test()
+async def grants_every_four_cycles_while_packets_wait(dut: Any) -> None:
+    bench = await Bench(dut, "work").start()
+    bench.fill(100)
+    await bench.drain()
+    gaps = [b[0] - a[0] for a, b in zip(bench.grants, bench.grants[1:], strict=False)]
+    assert set(gaps[:300]) == {INTERVAL}, sorted(set(gaps))
+
+
+@cocotb.test()
+@cocotb.parametrize(gate=["allowed", "room", "hold"])
+async def waits_for_the_shaper_the_egress_and_a_reset(dut: Any, gate: str) -> None:
+    bench = await Bench(dut, f"gate {gate}").start()
+    bench.fill(40)
+    for _ in range(20):
+        for _ in range(bench.rng.randrange(1, 12)):
+            await bench.step()
+        getattr(dut, gate).value = int(gate == "hold")
+        for _ in range(3):
+            await bench.step()
+        count = len(bench.grants)
+        for _ in range(20):
+            await bench.step()
+        assert len(bench.grants) == count, f"a grant against {gate}"
+        if gate == "allowed":
+            assert dut.throttled.value == 1
+        getattr(dut, gate).value = int(gate != "hold")
+    assert len(bench.grants) > 20
+
+
+@cocotb.test()
+async def discards_everything_while_the_link_is_down(dut: Any) -> None:
+    """The shaper and a full egress do not hold it up."""
+    bench = await Bench(dut, "down").start()
+    dut.linkUp.value = dut.allowed.value = dut.room.value = 0
+    for _ in range(3):
+        await bench.step()
+    bench.fill(50)
+    await bench.drain()
+    assert len(bench.grants) == 200 and all(discard for _, _, _, discard in bench.grants)
+    dut.linkUp.value = dut.allowed.value = dut.room.value = 1
+    for _ in range(3):
+        await bench.step()
+    bench.fill(5)
+    await bench.drain()
+    assert not any(discard for _, _, _, discard in bench.grants[200:])
+
+
+@pytest.mark.timeout(120)
+def test_schedule() -> None:
+    run_bench("Schedule", "test_schedule")

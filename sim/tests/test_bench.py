@@ -1,0 +1,56 @@
+"""`weir-sim bench`: a row that is not of the case it is named for must not look reached."""
+
+from __future__ import annotations
+
+import pytest
+
+from weir_sim import bench
+
+
+@pytest.mark.parametrize(
+    ("goal", "value", "reached"),
+    [(">= 2", 2.0, True), (">= 2", 1.99, False), ("<= 40", 40, True), ("<= 40", 41, False), ("within 3", -2.9, True),
+     ("within 3", -3.1, False), ("0", 0, True), ("0", -1, False), ("", 7, None)],
+)  # fmt: skip
+def test_goals(goal: str, value: float, reached: bool | None) -> None:
+    assert bench.Row("x", value, "", goal, "").reached is reached
+
+
+@pytest.mark.parametrize("overload", [False, True])
+def test_line_rate_holds_its_own_conditions(overload: bool) -> None:
+    rows = bench.line_rate("full", "64-byte", 60, 4, "red", overload, 1000)
+    assert all(row.reached for row in rows), rows
+    assert "NOT MEASURED" not in rows[0].how
+    assert ("0 dropped" in rows[0].how) is not overload
+    if not overload:
+        assert rows[1].value <= 100.05
+
+
+def test_an_overload_that_drops_nothing_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "_limits", lambda size, cells, descriptors: {"limit_packets": descriptors})
+    (row,) = bench.line_rate("full", "64-byte", 60, 1, "drop-tail", True, 200)
+    assert row.reached is False
+    assert "NOT MEASURED: the overload did not reach the limit" in row.how
+
+
+def test_an_overfull_shuffle_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = bench._shuffle
+
+    def overfill(core: bench.Core, rng: bench.np.random.Generator) -> None:
+        original(core, rng)
+        core.egress = "stopped"
+        core.send_many(bytes(9000) * 120, [9000] * 120, [0] * 120)
+        core.run_until(core.line_free_ns + 2000)
+        core.egress = "mac"
+        core.run_idle()
+
+    monkeypatch.setattr(bench, "_shuffle", overfill)
+    rows = bench.line_rate("full", "64-byte", 60, 1, "drop-tail", False, 200)
+    assert rows[0].reached is False
+    assert "the buffer overflowed before the measurement" in rows[0].how
+
+
+def test_latency_is_taken_with_an_average_above_zero() -> None:
+    first, record, interval = bench.latency("full")
+    assert first.value <= 40 and interval.value <= 4
+    assert record.goal == ""

@@ -1,0 +1,222 @@
+"""Replays on the real core: everything is accounted for, repeatable, and marked as the standards say."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scapy.layers.inet import IP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Dot1Q, Ether
+
+from captures import EPOCH_NS, pcap
+from weir_sim import cli, plot, replay
+from weir_sim.frames import ECT0, NOT_ECT, udp_frame
+from weir_sim.pcap import read_capture
+from weir_sim.replay import Options
+
+RED = {"limit": "60KB", "min": "3KB", "max": "30KB", "probability": "0.3", "weight": "0.1", "ecn": "on"}
+
+
+def traffic(count: int = 300) -> list[tuple[int, bytes]]:
+    """Frames of many kinds at 2 Gbit/s or so: IPv4 and IPv6, tagged or not, ECT or not, and some that are no IP."""
+    rows = []
+    for number in range(count):
+        payload = bytes([number & 255]) * (20 + number * 37 % 1300)
+        ecn = (NOT_ECT, ECT0, 1, 3, ECT0)[number % 5]
+        ethernet = Ether(dst="02:00:00:00:00:02", src="02:00:00:00:00:01")
+        if number % 7 == 0:
+            ethernet /= Dot1Q(vlan=5)
+        if number % 11 == 0:
+            frame = bytes(ethernet / payload)
+        elif number % 3 == 0:
+            frame = bytes(ethernet / IPv6(dst="fd00::2", src="fd00::1", tc=ecn, nh=59) / payload)
+        else:
+            frame = bytes(ethernet / IP(dst="10.0.0.2", src="10.0.0.1", tos=ecn, id=number, proto=253) / payload)
+        rows.append((EPOCH_NS + number * 3_000, frame))
+    return rows
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.pcap"
+    path.write_bytes(pcap(traffic(), nano=True))
+    return path
+
+
+def run(source: Path, name: str, **changes: Any) -> dict[str, Any]:
+    """A replay with RED into 1 Gbit/s; answers its statistics."""
+    place = source.parent
+    values: dict[str, Any] = {"policy": "red", "settings": RED, "link_rate": 1e9, "stats": place / f"{name}.json",
+                              "trace": place / f"{name}.csv"}  # fmt: skip
+    return replay.replay(Options(source, place / f"{name}.pcap", **(values | changes))).stats
+
+
+def total(stats: dict[str, Any], key: str) -> int:
+    return sum(count[key] for count in stats["dropped"].values())
+
+
+@pytest.mark.parametrize("policy", ["drop-tail", "red"])
+def test_every_packet_and_byte_is_accounted_for(source: Path, policy: str) -> None:
+    settings = RED if policy == "red" else {"limit": "20KB"}
+    stats = run(source, "out", policy=policy, settings=settings)
+    sent = [packet.data for packet in read_capture(source)]
+    received = [packet.data for packet in read_capture(source.with_name("out.pcap"))]
+    assert stats["rx"] == {"packets": len(sent), "bytes": sum(map(len, sent))}
+    assert stats["tx"] == {"packets": len(received), "bytes": sum(map(len, received))}
+    for key in ("packets", "bytes"):
+        assert stats["rx"][key] == stats["tx"][key] + total(stats, key)
+    assert total(stats, "packets") > 10
+    assert json.loads(source.with_name("out.json").read_text()) == stats
+
+
+def test_only_ect_packets_are_marked_and_checksums_stay_right(source: Path) -> None:
+    stats = run(source, "out")
+    # payload and length tell the frames of `traffic` apart
+    before = {(packet.data[-20:], packet.length): packet.data for packet in read_capture(source)}
+    assert len(before) == len(traffic())
+    marked = 0
+    for packet in read_capture(source.with_name("out.pcap")):
+        original = before[packet.data[-20:], packet.length]
+        if packet.data == original:
+            continue
+        new, old = Ether(packet.data), Ether(original)
+        if IP in new:
+            assert old[IP].tos & 3 in (1, 2) and new[IP].tos & 3 == 3
+            checksum = new[IP].chksum
+            del new[IP].chksum
+            assert Ether(bytes(new))[IP].chksum == checksum
+            old[IP].tos, old[IP].chksum = new[IP].tos, checksum
+        else:
+            assert old[IPv6].tc & 3 in (1, 2) and new[IPv6].tc & 3 == 3
+            old[IPv6].tc = new[IPv6].tc
+        assert bytes(old)[14:] == packet.data[14:]
+        marked += 1
+    assert marked == stats["marked"]["packets"] > 5
+
+
+def test_times_are_those_of_the_capture_and_never_early(source: Path) -> None:
+    run(source, "out", policy="drop-tail", settings={})
+    sent, received = list(read_capture(source)), list(read_capture(source.with_name("out.pcap")))
+    assert [p.data for p in received] == [p.data for p in sent]
+    assert all(0 < out.time_ns - came.time_ns for came, out in zip(sent, received, strict=True))
+    times = [packet.time_ns for packet in received]
+    assert times == sorted(times)
+    assert received[0].time_ns - sent[0].time_ns < 1000
+
+
+def test_speedup_divides_the_times(source: Path) -> None:
+    slow = run(source, "slow", policy="drop-tail", settings={}, link_rate=10e9)
+    fast = run(source, "fast", policy="drop-tail", settings={}, link_rate=10e9, speedup=3.0)
+    assert slow["duration_ns"] / fast["duration_ns"] == pytest.approx(3, rel=0.05)
+
+
+def test_the_seed_repeats_a_replay_and_another_changes_it(source: Path) -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        run(source, name, seed=seed)
+    content = {name: source.with_name(f"{name}.csv").read_bytes() for name in "abc"}
+    same = content["a"] == content["b"]
+    assert same
+    assert source.with_name("a.pcap").read_bytes() == source.with_name("b.pcap").read_bytes()
+    other = content["a"] == content["c"]
+    assert not other
+
+
+def test_skipping_idle_time_changes_no_file(source: Path) -> None:
+    skipped = run(source, "skipped")
+    plain = run(source, "plain", skip=False)
+    for kind in ("pcap", "csv"):
+        same = source.with_name(f"skipped.{kind}").read_bytes() == source.with_name(f"plain.{kind}").read_bytes()
+        assert same
+    assert skipped["cycles_evaluated"] < plain["cycles_evaluated"]
+
+
+def test_trace_agrees_with_the_statistics(source: Path) -> None:
+    stats = run(source, "out")
+    with source.with_name("out.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == [
+        "time_ns", "kind", "queue", "action", "cause", "ecn", "length", "q_bytes", "q_packets", "q_frames", "avg",
+        "count", "p", "u", "idle_slots", "sojourn_ns", "seq", "unit", "policy",
+    ]  # fmt: skip
+    arrivals = [row for row in rows if row["kind"] == "arrival"]
+    departures = [row for row in rows if row["kind"] == "departure"]
+    assert len(arrivals) == stats["rx"]["packets"] and len(departures) == stats["tx"]["packets"]
+    for cause in ("early", "forced", "overflow"):
+        chosen = [row for row in arrivals if (row["action"], row["cause"]) == ("drop", cause)]
+        assert len(chosen) == stats["dropped"][cause]["packets"]
+        assert sum(int(row["length"]) for row in chosen) == stats["dropped"][cause]["bytes"]
+    assert sum(row["action"] == "mark" for row in arrivals) == stats["marked"]["packets"]
+    delays = sorted(int(row["sojourn_ns"]) for row in departures)
+    assert stats["delay"]["max_ns"] == delays[-1]
+    assert stats["delay"]["p50_ns"] == delays[-(-len(delays) // 2) - 1]
+    assert stats["delay"]["mean_ns"] == pytest.approx(sum(delays) / len(delays), abs=0.001)
+    assert all(row["sojourn_ns"] == "" for row in arrivals) and all(row["avg"] == "" for row in departures)
+
+
+def test_snapped_and_disordered_packets_are_noted(tmp_path: Path) -> None:
+    source = tmp_path / "in.pcap"
+    rows = [(EPOCH_NS + t, udp_frame(800, number=t)) for t in (5000, 1000, 9000)]
+    source.write_bytes(pcap(rows, nano=True, snap=100))
+    result = replay.replay(Options(source, tmp_path / "out.pcap", "drop-tail"))
+    assert result.notes == [
+        "3 packets were captured in part; the rest of each is sent as zeros",
+        "1 packets are earlier than the one before them; they follow it directly",
+    ]
+    out = list(read_capture(tmp_path / "out.pcap"))
+    assert [packet.data for packet in out] == [row[1][:100] + bytes(700) for row in rows]
+
+
+def test_runts_and_oversize_frames_of_a_capture_are_counted(tmp_path: Path) -> None:
+    source = tmp_path / "in.pcap"
+    source.write_bytes(
+        pcap([(EPOCH_NS + i * 20_000, bytes([2]) * n) for i, n in enumerate((5, 13, 14, 60, 9216, 9217))])
+    )
+    stats = replay.replay(Options(source, tmp_path / "out.pcap", "drop-tail")).stats
+    assert stats["dropped"]["runt"] == {"packets": 2, "bytes": 18}
+    assert stats["dropped"]["oversize"] == {"packets": 1, "bytes": 9217}
+    assert stats["tx"] == {"packets": 3, "bytes": 14 + 60 + 9216}
+
+
+@pytest.mark.parametrize("lie", ["sent", "received", "marked"])
+def test_a_packet_that_is_missing_is_told_with_exit_code_3(
+    source: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    original = replay._check_identity
+
+    def lying(stats: dict[str, Any], tally: Any, core: Any) -> None:
+        getattr(tally, lie)["packets"] += 1
+        original(stats, tally, core)
+
+    monkeypatch.setattr(replay, "_check_identity", lying)
+    before = sorted(source.parent.iterdir())
+    code = cli.main(["replay", str(source), str(source.with_name("out.pcap")), "--policy", "red"])
+    assert code == 3
+    err = capsys.readouterr().err
+    assert err.startswith("weir-sim: packets do not add up") and err.count("\n") == 1
+    assert sorted(source.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize("unit", ["bytes", "packets"])
+def test_plot_is_a_picture(source: Path, unit: str) -> None:
+    settings = RED if unit == "bytes" else {"unit": "packets", "limit": "60", "min": "3", "max": "30"}
+    run(source, "out", settings=settings, plot=source.with_name("p.png"))
+    assert source.with_name("p.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_long_and_empty_histories_are_drawn(tmp_path: Path) -> None:
+    import numpy as np
+
+    from weir_sim.trace import RECORD
+
+    records = np.zeros(20_000, RECORD)
+    records["time_ns"] = np.arange(20_000) * 1000
+    records["q_bytes"] = 50_000
+    long = plot.History(0, 0)
+    long.add(records)
+    plot.draw(tmp_path / "long.png", long, "long", "", [("min", 1e4)])
+    plot.draw(tmp_path / "empty.png", plot.History(0, 0), "empty")
+    assert (tmp_path / "long.png").stat().st_size > 1000 < (tmp_path / "empty.png").stat().st_size
