@@ -17,12 +17,13 @@ async def shapes_to_the_rate(dut: Any, rate: str) -> None:
     bench = await Bench(dut, f"shape {rate}").start()
     rng = bench.rng
     registers = await bench.shape(rate, 1538, 24)
+    await bench.configure(0, "drop-tail", limit_bytes=10000)
     ns_a_byte = registers["cost"] / 2**19
     bench.line([ip_frame(rng, rng.choice((60, 300, 1514))) for _ in range(110)])
     while bench.jobs:
         await bench.cycles(50)
     report = await bench.check()
-    assert report.ingress_overflow == 0 or rate == "1Gbit"
+    assert report.ingress_overflow == 0
     grants = [r for r in bench.decoded() if r.departure]
     # from the second grant on, while the queue was never empty
     busy = []
@@ -37,9 +38,10 @@ async def shapes_to_the_rate(dut: Any, rate: str) -> None:
     if rate != "9.9Gbit":
         assert span <= charged * 1.001 + 40, f"{span} ns for {charged} ns of frames"
     throttled = await bench.read64(CORE["THROTTLED"])
-    assert 0 < throttled <= span + 100
     if rate == "1Gbit":
-        assert throttled > 0.9 * span, (throttled, span)
+        assert 0.9 * span < throttled <= span + 20000, (throttled, span)
+    else:
+        assert throttled > 0
 
 
 @cocotb.test()
@@ -61,22 +63,19 @@ async def keeps_the_rate_in_the_long_run(dut: Any) -> None:
 
 
 @cocotb.test()
-async def serves_strict_queues_first(dut: Any) -> None:
-    for strict in (0, 1):
-        bench = await Bench(dut, f"strict {strict}").start() if strict == 0 else bench  # noqa: F821
-        rng = bench.rng
-        if strict == 0:
-            await bench.map_dscp([d % 2 for d in range(64)])
-        await bench.drain()
-        for q in range(2):
-            await bench.configure(q, "drop-tail", strict=q == strict, limit_bytes=16000)
-        if strict == 0:
-            await bench.shape("4Gbit", 1538)
-        for _ in range(160):
-            bench.send(ip_frame(rng, rng.choice((60, 128, 300)), rng.randrange(64)), gap=rng.choice((0, 0, 30)))
-        await bench.drain()
+@cocotb.parametrize(strict=[0, 1])
+async def serves_strict_queues_first(dut: Any, strict: int) -> None:
+    """Whatever its number, the strict queue goes before the other."""
+    bench = await Bench(dut, f"strict {strict}").start()
+    rng = bench.rng
+    await bench.map_dscp([d % 2 for d in range(64)])
+    for q in range(2):
+        await bench.configure(q, "drop-tail", strict=q == strict, limit_bytes=7000)
+    await bench.shape("4Gbit", 1538)
+    for _ in range(220):
+        bench.send(ip_frame(rng, rng.choice((60, 128, 300)), rng.randrange(64)), gap=rng.choice((0, 0, 30)))
     report = await bench.check()
-    assert report.grants_determined > 60
+    assert report.grants_determined > 30 and report.ingress_overflow == 0
 
 
 @cocotb.test()
@@ -112,7 +111,7 @@ async def does_nothing_before_wake_ns_while_quiet(dut: Any) -> None:
     bench = await Bench(dut, "quiet").start()
     rng = bench.rng
     await bench.shape("1Mbit", 1538)
-    for _ in range(12):
+    for _ in range(24):
         bench.send(ip_frame(rng, rng.randrange(60, 300)))
     while bench.jobs:
         await bench.cycles(10)
@@ -123,7 +122,7 @@ async def does_nothing_before_wake_ns_while_quiet(dut: Any) -> None:
             continue
         wake, now = int(dut.wake_ns.value), int(dut.now_ns.value)
         ahead = (wake - now) & MASK48
-        if ahead >> 47 or ahead == MASK48:
+        if ahead >> 47:
             break
         assert ahead > 0
         # not a nanosecond too far: one short of it, still nothing; then a jump over it
@@ -149,7 +148,7 @@ async def does_nothing_before_wake_ns_while_quiet(dut: Any) -> None:
     span = (grants[-1].time - grants[1].time) & MASK48
     charged = sum(r.length + 24 for r in grants[1:-1]) * costs
     assert abs(span - charged) <= 0.001 * charged + 400, (span, charged)
-    assert report.departures == 12
+    assert report.departures == 24
 
 
 @cocotb.test()
@@ -161,7 +160,9 @@ async def says_there_is_no_deadline_when_nothing_waits(dut: Any) -> None:
             bench.send(ip_frame(bench.rng, 64), gap=7)
         await bench.drain()
         await bench.until_quiet()
-        assert (int(dut.wake_ns.value) - int(dut.now_ns.value)) & MASK48 == MASK48
+        # now_ns − 1, of a cycle or two ago
+        behind = (int(dut.now_ns.value) - int(dut.wake_ns.value)) & MASK48
+        assert 1 <= behind <= 16, behind
         records = len(bench.records)
         bench.skip(jump)
         await bench.cycles(100)
@@ -180,7 +181,7 @@ async def passes_the_first_bit_within_forty_cycles(dut: Any, red: bool, length: 
     bench = await Bench(dut, f"latency {red} {length}").start()
     rng = bench.rng
     if red:
-        await bench.configure(0, "red", limit_bytes=14000, min=5000, max=14000, weight=0.01, bandwidth="1Gbit")
+        await bench.configure(0, "red", limit_bytes=14000, min=5000, max=14000, weight=0.01, bandwidth="10Gbit")
     bench.stall = lambda _: True
     for _ in range(100):
         bench.send(ip_frame(rng, 100))
@@ -188,7 +189,7 @@ async def passes_the_first_bit_within_forty_cycles(dut: Any, red: bool, length: 
         await bench.cycles(20)
     bench.stall = lambda _: False
     await bench.drain()
-    await bench.cycles(1000)
+    await bench.cycles(3000)
     average = await bench.read(bench.at(0, "LIVE_AVERAGE"))
     await bench.drain()
     bench.send(ip_frame(rng, length))

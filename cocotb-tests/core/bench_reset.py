@@ -141,7 +141,9 @@ async def fills_the_whole_buffer_after_resets(dut: Any) -> None:
         while bench.jobs:
             await bench.cycles(50)
         await bench.cycles(50)
-        assert await bench.read(CORE["FREE_CELLS"]) == 0
+        left = await bench.read(CORE["FREE_CELLS"])
+        held = [await bench.read(bench.at(q, "LIVE_CELLS")) for q in range(bench.queues)]
+        assert left == 0, f"{left} cells are free, {held} held, {lowest} before the last frames"
         bench.stall = lambda _: False
         report = await bench.check()
         assert report.ingress_overflow > 0

@@ -195,7 +195,7 @@ class Bench:
         edge = RisingEdge(self.dut.clk)
         for _ in range(limit):
             await edge
-            if self.idle_cycles > 80:
+            if self.idle_cycles > 80 and not self.jobs:
                 self.raise_errors()
                 if not await self.read(CORE["HELD_PACKETS"]) and self.idle_cycles > 80:
                     return

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from weir_sim import bench
@@ -48,6 +51,22 @@ def test_an_overfull_shuffle_is_not_measured(monkeypatch: pytest.MonkeyPatch) ->
     rows = bench.line_rate("full", "64-byte", 60, 1, "drop-tail", False, 200)
     assert rows[0].reached is False
     assert "the buffer overflowed before the measurement" in rows[0].how
+
+
+def test_only_what_cannot_be_measured_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unmeasurable() -> list[bench.Row]:
+        raise bench.BenchError("no average")
+
+    slow = bench.Row("speed", 1.0, "Mcycle/s", ">= 2", "clock")
+    monkeypatch.setattr(bench, "jobs", lambda preset, quick: [("slow", lambda: [slow])])
+    assert bench.run(tmp_path / "b.json", "full", True) == 0
+    assert "missed: speed: 1 Mcycle/s, goal >= 2" in capsys.readouterr().out
+    assert json.loads((tmp_path / "b.json").read_text())[0]["value"] == 1.0
+    monkeypatch.setattr(bench, "jobs", lambda preset, quick: [("bad", unmeasurable)])
+    assert bench.run(tmp_path / "b.json", "full", True) == 1
+    assert "NOT MEASURED: no average" in capsys.readouterr().out
 
 
 def test_latency_is_taken_with_an_average_above_zero() -> None:

@@ -319,13 +319,24 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
 
 
 def run(path: Path, preset: str, quick: bool) -> int:
-    """Measures everything, prints it and writes the JSON. 0 if every goal is reached, else 1."""
+    """Measures everything, prints it and writes the JSON.
+
+    A goal that is missed is printed as such and listed at the end; it is a result. The answer is 1 if something could
+    not be measured as it is named.
+    """
     rows: list[Row] = []
+    failed: list[str] = []
     work = jobs(preset, quick)
     with tqdm(work, leave=False, disable=not sys.stderr.isatty()) as bar:
         for name, job in bar:
             bar.set_description(name)
-            for row in job():
+            try:
+                measured = job()
+            except BenchError as error:
+                failed.append(str(error))
+                tqdm.write(f"NOT MEASURED: {error}")
+                continue
+            for row in measured:
                 rows.append(row)
                 verdict = {True: "reached", False: "MISSED", None: ""}[row.reached]
                 tqdm.write(f"{row.name:<62} {row.value:>10g} {row.unit:<9} {row.goal:<10} {verdict}")
@@ -334,6 +345,9 @@ def run(path: Path, preset: str, quick: bool) -> int:
         keys = ("name", "value", "unit", "goal", "how")
         table = [{key: getattr(row, key) for key in keys} for row in rows]
         outputs.open(path).write((json.dumps(table, indent=2) + "\n").encode())
-    missed = sum(row.reached is False for row in rows)
-    print(f"{len(rows)} figures, {missed} missed; how each was measured: {path}")
-    return 1 if missed else 0
+    failed += [f"{row.name}: {row.how}" for row in rows if "NOT MEASURED" in row.how]
+    missed = [row for row in rows if row.reached is False]
+    print(f"{len(rows)} figures, {len(missed)} missed, {len(failed)} not measured; how each was measured: {path}")
+    for row in missed:
+        print(f"missed: {row.name}: {row.value:g} {row.unit}, goal {row.goal}")
+    return 1 if failed else 0

@@ -1,0 +1,28 @@
+package weir.formal
+
+import spinal.core._
+import spinal.core.formal._
+
+/** What all property components have in common. They have no ports but `clk` and `rst`: the solver chooses what the
+  * environment does, within what is assumed. The first cycle is in reset.
+  *
+  * @param resets reset may come again at any time. Without it nothing is left out where reset clears all but RAMs: what
+  *               these hold is arbitrary at the start
+  */
+abstract class Properties(resets: Boolean = false) extends Component {
+  val running = !ClockDomain.current.isResetActive
+  /** there was no reset in this cycle nor in the one before */
+  val settled = (RegNext(True) init False) && running
+  assumeInitial(ClockDomain.current.isResetActive)
+  private val started = ClockDomain.current.withBootReset()(RegNext(True) init False)
+  if (!resets) assume(running || !started)
+
+  /** A value that the solver chooses anew in every cycle. */
+  protected def any[T <: Data](hard: T): T = { val value = hard; anyseq(value); value }
+
+  /** A value that the solver chooses once. */
+  protected def some[T <: Data](hard: T): T = { val value = hard; anyconst(value); value }
+
+  /** `value` in the cycle before, which is in reset if not `settled` */
+  protected def before[T <: Data](value: T): T = RegNext(value)
+}
