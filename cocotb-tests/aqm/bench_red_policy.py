@@ -56,6 +56,7 @@ class Bench:
         self.taking: deque[tuple[int, Request, int, int]] = deque()
         self.expected: deque[tuple[int, Request, Verdict]] = deque()
         self.commit: tuple[Request, bool, bool] | None = None
+        self.requested = [-100] * QUEUES
         self.hints: list[list[int]] = [[] for _ in range(QUEUES)]
         self.stalled = [False] * QUEUES
         self.seen: Counter[object] = Counter()
@@ -144,14 +145,21 @@ class Bench:
 
     async def cycle(self, request: Request | None = None, hint: int | None = None, emptied: int | None = None,
                     clear: int = 0) -> None:
-        """Drive the inputs of this cycle, let the models follow, go on to the next and compare its outputs."""
+        """Drive the inputs of this cycle, let the models follow, go on to the next and compare its outputs.
+
+        A queue with a decision in flight is not cleared: Admit lets it settle first (docs/modules/red.md).
+        """
         dut = self.dut
         self._drive_commit()
+        for q in range(QUEUES):
+            if request is not None and request.queue == q or self.n - self.requested[q] <= LATENCY + 1:
+                clear &= ~(1 << q)
         dut.request_valid.value = request is not None
         if request is not None:
             for name, port in self.request_ports.items():
                 port.value = getattr(request, name)
             q = request.queue
+            self.requested[q] = self.n
             step = self.ewma[q].request(request.now_ns, request.packets, request.quantity(self.units[q]),
                                         self.params[q])
             self.hints[q].clear()

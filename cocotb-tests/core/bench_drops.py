@@ -95,26 +95,6 @@ async def drops_at_the_limit_in_packets(dut: Any) -> None:
 
 
 @cocotb.test()
-@cocotb.parametrize(shared=[0, 20, 60], reserve=[(0, 0), (30, 0), (10, 25)])
-async def drops_when_the_shared_cells_are_used_up(dut: Any, shared: int, reserve: tuple[int, int]) -> None:
-    """Reserves are a queue's own; beyond them all queues share."""
-    bench = await Bench(dut, f"shared {shared} {reserve}").start()
-    rng = bench.rng
-    await bench.map_dscp([d % 2 for d in range(64)])
-    await bench.core_write(SHARED_CELLS=shared)
-    for q, cells in enumerate(reserve):
-        await bench.configure_raw(q, {"POLICY": 0, "LIMIT_BYTES": 100000, "LIMIT_PACKETS": 60000,
-                                      "RESERVE_CELLS": cells, "QUANTUM": 9216})
-    bench.stall = random_stall(rng, 0.85)
-    for _ in range(180):
-        bench.send(ip_frame(rng, rng.choice((60, 64, 65, 300, 900)), dscp=rng.randrange(64)), gap=rng.choice((0, 4)))
-    report = await bench.check()
-    assert report.outcomes["dropped overflow"] > 20
-    assert report.ingress_overflow == 0
-    cocotb.log.info("lags of shared cells (departure, refund): %s", sorted(report.shared_lags)[:40])
-
-
-@cocotb.test()
 async def ends_frames_as_ingress_overflow_when_no_cell_is_free(dut: Any) -> None:
     """Exhausts the buffer again and again; it recovers, and all cells come home."""
     bench = await Bench(dut, "exhaust").start()

@@ -127,19 +127,6 @@ async def classifies_every_kind_of_frame(dut: Any) -> None:
 
 
 @cocotb.test()
-async def tells_protected_group_addresses_in_both_records(dut: Any) -> None:
-    """architecture.md, Trace: a departure's word 1 has the same fields, bit 30 (exempt) among them."""
-    bench = await Bench(dut, "exempt records").start()
-    for n in range(8):
-        bench.send(bytes.fromhex("0180c200000e" if n % 2 else "0280c200000e") + bench.rng.randbytes(60), gap=20)
-    await bench.check(counters=False)
-    records = bench.decoded()
-    arrivals = {r.number: r.exempt for r in records if not r.departure}
-    assert arrivals == {n: bool(n % 2) for n in range(8)}
-    assert {r.number: r.exempt for r in records if r.departure} == arrivals, "departure records differ"
-
-
-@cocotb.test()
 @cocotb.parametrize(fixed=[0, None])
 async def marks_on_the_wire(dut: Any, fixed: int | None) -> None:
     """All frames selected: ECT(0) and ECT(1) become CE, wrong checksums stay equally wrong, tags and IPv6 too."""

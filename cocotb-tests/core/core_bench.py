@@ -495,7 +495,8 @@ class Bench:
         """Drains, and compares everything since the epoch: records, frames, counters, identities, cells."""
         await self.drain()
         setups = list(self.setups)
-        model = Core(self.queues, self.descriptors, setups, self.core, self.seed, self.time_of, self.shared_lags)
+        model = Core(self.queues, self.descriptors, setups, self.core, self.seed, self.time_of, self.shared_lags,
+                     10 if self.features & 2 else 5)
         report = model.check(self.sent, self.decoded(), self.changes)
         self.check_frames(report)
         await self.until_free()

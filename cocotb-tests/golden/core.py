@@ -395,8 +395,11 @@ class Core:
 
     def __init__(
         self, queues: int, descriptors: int, setups: Sequence[Setup], core: CoreSetup, seed: int | None,
-        time_of: Callable[[int], int], shared_lags: set[tuple[int, int]] | None = None,
+        time_of: Callable[[int], int], shared_lags: set[tuple[int, int]] | None = None, verdict: int = 10,
     ) -> None:  # fmt: skip
+        """`verdict`: cycles from t0 to the verdict. admit.md says 10, RED or not; a build without RED was measured
+        to take 5, and the refund and the link come as much earlier."""
+        self.early = 10 - verdict
         self.queues, self.descriptors, self.core, self.time_of = queues, descriptors, core, time_of
         self.states = [[QueueState(setup)] for setup in setups]
         self.lfsr = Lfsr() if seed is None else Lfsr(seed)
@@ -479,7 +482,9 @@ class Core:
 
     def _arrival(self, r: Record, idle: IdleTime, changes: list[Change]) -> None:
         backlog = self.backlog[r.queue]
-        held_bytes, held_packets = backlog.held(r.at - 1, r.at - SEES_REFUND + COMMIT, r.at - SEES_LEAVE)
+        held_bytes, held_packets = backlog.held(
+            r.at - 1, r.at - SEES_REFUND + COMMIT, r.at - SEES_LEAVE
+        )  # fmt: skip
         held = (held_bytes, held_packets, held_packets)
         self._same(r, "q (bytes, packets, frames)", (r.held_bytes, r.held_packets, r.held_frames), held)
         self._same(r, "draw", r.draw, self.lfsr.draw())
@@ -518,8 +523,8 @@ class Core:
         backlog.add("enter", r.at, r.length)
         self.cells[r.queue].add("enter", r.at, cells_of(r.length))
         if dropped:
-            backlog.add("refund", r.at + COMMIT, r.length)
-            self.cells[r.queue].add("refund", r.at + COMMIT, cells_of(r.length))
+            backlog.add("refund", r.at + COMMIT - self.early, r.length)
+            self.cells[r.queue].add("refund", r.at + COMMIT - self.early, cells_of(r.length))
         self.report.arrivals += 1
         self.report.counters.arrival(r.queue, r.length, r.ecn, r.action, r.cause)
         names = {0: "accepted", 1: "marked", 2: "dropped"}
@@ -557,15 +562,16 @@ class Core:
         """Whether the share of cells is used up. When exactly a departure or refund lowers the count that t3 sees is
         not documented; one pair of lags has to explain all decisions of a run."""
         fits: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
+        own = self.cells[r.queue].held(r.at - 1, r.at - SEES_REFUND + COMMIT, r.at - SEES_LEAVE)[0]
+        over = max(0, own - setup.reserve_cells)
+        more = max(0, own + cells_of(r.length) - setup.reserve_cells) - over
         for leave, refund in self.report.shared_lags:
-            shared, more = 0, 0
+            shared = 0
             for q in range(self.queues):
                 held = self.cells[q].held(r.at - 1, r.at - refund + COMMIT, r.at - leave)[0]
                 reserve = self.states[q][0].setup.reserve_cells if q != r.queue else setup.reserve_cells
                 shared += max(0, held - reserve)
-                if q == r.queue:
-                    more = max(0, held + cells_of(r.length) - reserve) - max(0, held - reserve)
-            fits[(more > 0 or bool(__import__("os").environ.get("DIAG"))) and shared + more > self.core.shared_cells].add((leave, refund))
+            fits[more > 0 and shared + more > self.core.shared_cells].add((leave, refund))
         if not fits[False]:
             return True
         if fits[True]:
@@ -591,7 +597,7 @@ class Core:
         for r in arrivals:
             if r.action != DROP:
                 waiting[r.queue].append(r)
-        order = Order(self.queues, waiting)
+        order = Order(self.queues, waiting, LINKED - self.early)
         shaper = deepcopy(self.core.shaper)
         start = departures[0].time if departures else 0
         last = -INTERVAL
@@ -612,7 +618,7 @@ class Core:
             self._same(r, "length, ecn", (r.length, r.ecn), (head.length, head.ecn))
             self._same(r, "sojourn", r.sojourn, (r.time - head.time) & (1 << 48) - 1)
             self._same(r, "marked", r.marked, head.action == MARK)
-            if r.at < head.at + LINKED:
+            if r.at < head.at + LINKED - self.early:
                 raise Mismatch(f"departure of arrival {r.number}: granted {r.at - head.at} cycles after the request")
             discarded = r.cause == LINK_DOWN
             self._same(r, "action, cause", (r.action, r.cause),
@@ -646,15 +652,15 @@ class Order:
     """Strict priority and DWRR (schedule.md). Within a few cycles of a link it is not certain whether a queue is ready,
     or was empty when a packet left: all states that may be are followed, and a grant has to fit one of them."""
 
-    def __init__(self, queues: int, waiting: Sequence[deque[Record]]) -> None:
-        self.queues, self.waiting = queues, waiting
+    def __init__(self, queues: int, waiting: Sequence[deque[Record]], linked: int) -> None:
+        self.queues, self.waiting, self.linked = queues, waiting, linked
         #: turn, deficits
         self.states: set[tuple[int, tuple[int, ...]]] = {(0, (0,) * queues)}
 
     def granted(self, r: Record, setups: Sequence[Setup]) -> bool:
         """Checks a grant and follows it; whether the rule determined it among several queues."""
-        ready = [bool(w) and w[0].at + LINKED <= r.at for w in self.waiting]
-        surely = [bool(w) and w[0].at + LINKED + SURELY <= r.at for w in self.waiting]
+        ready = [bool(w) and w[0].at + self.linked <= r.at for w in self.waiting]
+        surely = [bool(w) and w[0].at + self.linked + SURELY <= r.at for w in self.waiting]
         strict = [s.strict for s in setups]
         for q in range(self.queues):
             if strict[q] and surely[q] and q != r.queue and (q < r.queue or not strict[r.queue]):
@@ -688,7 +694,7 @@ class Order:
     def _left(self, r: Record) -> None:
         """A queue that is empty after its last packet has left has deficit 0."""
         rest = self.waiting[r.queue]
-        following = rest[1].at + LINKED if len(rest) > 1 else None
+        following = rest[1].at + self.linked if len(rest) > 1 else None
         if following is not None and following <= r.at:
             return
         zero = {(t, (*d[: r.queue], 0, *d[r.queue + 1 :])) for t, d in self.states}

@@ -205,7 +205,6 @@ void weir_model::send(size_t count, const uint8_t *bytes, const uint32_t *length
   size_t offset = line.size() < beatBytes ? 0 : line.size() - beatBytes;
   line.resize(offset + total + beatBytes);  // beats may be read past the end
   std::memcpy(line.data() + offset, bytes, total);
-  frames.reserve(frames.size() + count);
   for (size_t i = 0; i < count; ++i) {
     frames.push_back({offset, lengths[i], flags ? flags[i] : 0u, atNs[i]});
     offset += lengths[i];

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -11,9 +10,7 @@ import pytest
 
 import weir
 from fake_core import FakeCore, RegisterFile
-
-ROOT = Path(__file__).resolve().parents[2]
-RTL = Path(os.environ.get("WEIR_RTL", ROOT / "build" / "rtl"))
+from libweir_paths import ROOT, RTL
 
 
 @pytest.fixture(scope="session")

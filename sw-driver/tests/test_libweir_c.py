@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, RTL
+from libweir_paths import ROOT, RTL
 
 LIBRARY = ROOT / "sw-driver" / "lib"
 HERE = Path(__file__).parent

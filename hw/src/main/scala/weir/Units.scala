@@ -7,6 +7,7 @@ object Units {
   private val c = WeirConfig.preset("ten-gig")
   /** What a solver can go through exhaustively. */
   private val smallest = WeirConfig("smallest", cells = 8, descriptors = 4, traceDepth = 4)
+  private val tiny = WeirConfig("tiny", queues = 2, cells = 8, descriptors = 4)
 
   /** Units with a bench in `cocotb-tests/`; the name is the file's and the top module's. */
   val all: Seq[(String, () => Component)] = Seq(
@@ -34,9 +35,22 @@ object Units {
     "Egress" -> (() => new egress.Egress(c))
   )
 
-  /** Property components of `hw/formal/`; the name is the file's and the top module's. */
-  val formal: Seq[(String, () => Component)] = Seq(
-    "FreeListProperties" -> (() => new weir.formal.FreeListProperties(smallest, leak = false)),
-    "FreeListLeak" -> (() => new weir.formal.FreeListProperties(smallest, leak = true))
-  )
+  /** Property components of `hw/formal/`; the name is the file's and the top module's. A `Leak` holds a fault. */
+  val formal: Seq[(String, () => Component)] =
+    proof("FreeList", new weir.formal.FreeListProperties(smallest, _)) ++
+      proof("Lfsr", new weir.formal.LfsrProperties(smallest, _)) ++
+      proof("FrameCloser", new weir.formal.FrameCloserProperties(smallest, _)) ++
+      proof("Rewrite", new weir.formal.RewriteProperties(smallest, _)) ++
+      proof("DescriptorPool", new weir.formal.DescriptorPoolProperties(smallest, _)) ++
+      proof("Queues", new weir.formal.QueuesProperties(tiny, _)) ++
+      proof("TraceFifo", new weir.formal.TraceFifoProperties(smallest, _)) ++ Seq(
+        "EgressBounds" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = false)),
+        "EgressBoundsLeak" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = true)),
+        "AxiLiteFrontProperties" -> (() => new weir.formal.AxiLiteFrontProperties(None)),
+        "AxiLiteFrontHang" -> (() => new weir.formal.AxiLiteFrontProperties(Some("hang"))),
+        "AxiLiteFrontStable" -> (() => new weir.formal.AxiLiteFrontProperties(Some("stable")))
+      )
+
+  private def proof(name: String, make: Boolean => Component): Seq[(String, () => Component)] =
+    Seq(s"${name}Properties" -> (() => make(false)), s"${name}Leak" -> (() => make(true)))
 }

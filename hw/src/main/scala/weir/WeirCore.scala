@@ -210,18 +210,21 @@ class WeirCore(c: WeirConfig) extends Component {
     val event = Reg(Flow(DepartureEvent(c)))
     event.valid init False
     event.valid := departure.valid
-    event.queue := departure.queue
-    event.length := departure.descriptor.length
-    event.sojournNs := granted - departure.descriptor.stampNs
-    event.linkDown := departure.discard
+    when(departure.valid) {
+      event.queue := departure.queue
+      event.length := departure.descriptor.length
+      event.sojournNs := granted - departure.descriptor.stampNs
+      event.linkDown := departure.discard
+    }
 
-    val time = RegNext(RegNext(granted))
-    val descriptor = RegNext(RegNext(departure.descriptor))
+    /** Departures are four cycles apart: these hold until the record has been made. */
+    val time = RegNextWhen(granted, departure.valid)
+    val descriptor = RegNextWhen(departure.descriptor, departure.valid)
     val record = new Area {
       val valid = RegNext(event.valid) init False
-      val queue = RegNext(event.queue)
-      val sojourn = RegNext(event.sojournNs)
-      val linkDown = RegNext(event.linkDown)
+      val queue = event.queue
+      val sojourn = event.sojournNs
+      val linkDown = event.linkDown
       val fill = backlog.io.fill(queue.resized)
       val action = Mux(linkDown, U(Action.drop, 2 bits), Mux(descriptor.mark, U(Action.mark, 2 bits), U(Action.accept, 2 bits)))
       val cause = Mux(linkDown, U(Cause.linkDown, 4 bits), U(Cause.none, 4 bits))

@@ -97,26 +97,27 @@ class Admit(c: WeirConfig) extends Component {
   /** t0 */
   val request = new Area {
     val valid = RegNext(issue.go) init False
-    val context = Reg(Context())
+    val next = Context()
     val config = io.config(issue.queue.resized)
-    val limitBytes = RegNext(config.limitBytes)
-    val limitPackets = RegNext(config.limitPackets)
-    val reserve = RegNext(config.reserveCells)
-    val cells = RegNext(issue.fill.cells)
-    context.arrival := issue.arrival.payload
-    context.request.queue := issue.queue
-    context.request.nowNs := io.nowNs
-    context.request.length := issue.arrival.meta.length
-    context.request.bytes := issue.fill.bytes
-    context.request.packets := issue.fill.packets
-    context.request.frames := issue.fill.frames
-    context.request.ecn := issue.arrival.meta.ecn
-    context.request.draw := io.draw
-    context.policy := config.policy
-    context.unit := config.unit
-    context.descriptor := io.descriptor.payload
-    context.described := io.descriptor.valid
-    context.sequence := issue.sequence
+    val limitBytes = RegNextWhen(config.limitBytes, issue.go)
+    val limitPackets = RegNextWhen(config.limitPackets, issue.go)
+    val reserve = RegNextWhen(config.reserveCells, issue.go)
+    val cells = RegNextWhen(issue.fill.cells, issue.go)
+    next.arrival := issue.arrival.payload
+    next.request.queue := issue.queue
+    next.request.nowNs := io.nowNs
+    next.request.length := issue.arrival.meta.length
+    next.request.bytes := issue.fill.bytes
+    next.request.packets := issue.fill.packets
+    next.request.frames := issue.fill.frames
+    next.request.ecn := issue.arrival.meta.ecn
+    next.request.draw := io.draw
+    next.policy := config.policy
+    next.unit := config.unit
+    next.descriptor := io.descriptor.payload
+    next.described := io.descriptor.valid
+    next.sequence := issue.sequence
+    val context = RegNextWhen(next, issue.go)
 
     val red = context.policy === Policy.Red.id
     io.request.valid := valid
@@ -134,8 +135,8 @@ class Admit(c: WeirConfig) extends Component {
     valid(0) := request.valid
     for (stage <- 1 until 4) valid(stage) := valid(stage - 1)
 
-    val limitBytes = RegNext(request.limitBytes)
-    val limitPackets = RegNext(request.limitPackets)
+    val limitBytes = RegNextWhen(request.limitBytes, request.valid)
+    val limitPackets = RegNextWhen(request.limitPackets, request.valid)
     val bytes = RegNext(request.context.request.bytes +^ request.context.request.length)
     val full = RegNext(request.context.request.packets >= request.limitPackets)
     val undescribed = RegNext(!request.context.described)
@@ -170,25 +171,27 @@ class Admit(c: WeirConfig) extends Component {
   /** The verdict becomes an outcome, registered: the cycle after it. */
   val commit = new Area {
     val valid = RegNext(flight.due) init False
-    val context = RegNext(flight.context)
+    val context = RegNextWhen(flight.context, flight.due)
     val red = RegNext(flight.red)
     val action = Reg(UInt(2 bits))
     val cause = Reg(UInt(3 bits))
     val evidence = Reg(PolicyEvidence(c))
 
-    action := Action.accept
-    cause := Cause.none
-    evidence := evidence.getZero
-    if (c.has(Policy.Red)) when(flight.red) {
-      evidence := io.verdictRed.evidence
-      when(!flight.exempt) {
-        action := io.verdictRed.action
-        cause := io.verdictRed.cause
+    when(flight.due) {
+      action := Action.accept
+      cause := Cause.none
+      evidence := evidence.getZero
+      if (c.has(Policy.Red)) when(flight.red) {
+        evidence := io.verdictRed.evidence
+        when(!flight.exempt) {
+          action := io.verdictRed.action
+          cause := io.verdictRed.cause
+        }
       }
-    }
-    when(limits.exceeded) {
-      action := Action.drop
-      cause := Cause.overflow
+      when(limits.exceeded) {
+        action := Action.drop
+        cause := Cause.overflow
+      }
     }
     /** the policy's selection stands, even if a limit made the drop its own */
     val selected = Reg(Bool())

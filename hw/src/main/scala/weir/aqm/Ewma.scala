@@ -75,15 +75,16 @@ case class Ewma(c: WeirConfig) extends Component {
     * off the base. The base without and with each threshold subtracted, 22 fraction bits, modulo 2^45.
     */
   val t1 = new Area {
+    val valid = RegNext(io.request.valid) init False
     val queue = RegNextWhen(t0.queue, io.request.valid)
     val slots = RegNextWhen(t0.idle ? decay.io.factor.slots | U(0), io.request.valid)
     val update = RegNext(t0.update) init False
-    val difference = RegNext(t0.difference)
-    val weight = RegNext(t0.weight)
-    val base = RegNext(t0.base)
-    val minimum = RegNext(t0.red.minimum)
-    val maximum = RegNext(t0.red.maximum)
-    val product = new PartialProducts(weight, difference)
+    val difference = RegNextWhen(t0.difference, io.request.valid)
+    val weight = RegNextWhen(t0.weight, io.request.valid)
+    val base = RegNextWhen(t0.base, io.request.valid)
+    val minimum = RegNextWhen(t0.red.minimum, io.request.valid)
+    val maximum = RegNextWhen(t0.red.maximum, io.request.valid)
+    val product = new PartialProducts(weight, difference, valid)
     val correction = difference.msb ? (weight << 8) | U(0, 44 bits)
     val thresholds = Seq(Seq(), Seq(minimum -> 11), Seq(maximum -> 11), Seq(maximum -> 12))
     val bases = Vec(thresholds.map(t => CarrySave.difference(base, (correction -> 0) +: t, 45)))
@@ -93,21 +94,23 @@ case class Ewma(c: WeirConfig) extends Component {
   val t2 = new Area {
     val update = RegNext(t1.update && !PerQueue.bit(io.clear, t1.queue)) init False
     val product = CarrySave.sum(t1.product.parts.patch(Ewma.upperTerm, Nil, 1), 81)
-    val bases = Vec(RegNext(t1.bases).map(_ + t1.product.terms(Ewma.upperTerm)))
+    val valid = RegNext(t1.valid) init False
+    val bases = Vec(RegNextWhen(t1.bases, t1.valid).map(_ + t1.product.terms(Ewma.upperTerm)))
   }
 
   /** Rounding and the last addition */
   val t3 = new Area {
     val update = RegNext(t2.update && !PerQueue.bit(io.clear, t1.queue)) init False
-    val product = RegNext(t2.product)
-    val bases = RegNext(t2.bases)
+    val valid = RegNext(t2.valid) init False
+    val product = RegNextWhen(t2.product, t2.valid)
+    val bases = RegNextWhen(t2.bases, t2.valid)
     /** bit 35 as carry */
     val results = Vec(bases.map(b => ((b @@ product(35)) + (product(80 downto 36) @@ True)) >> 1))
   }
 
   /** t4: the results */
   val t4 = new Area {
-    val results = RegNext(t3.results)
+    val results = RegNextWhen(t3.results, t3.valid)
   }
   io.average := t4.results(0).resize(43)
   io.belowMinimum := t4.results(1).asSInt.resize(44)

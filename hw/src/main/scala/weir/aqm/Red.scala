@@ -31,6 +31,8 @@ case class Red(c: WeirConfig) extends Component {
   val stage = Vec.fill(10)(Bool())
   stage(0) := io.request.valid
   for (n <- 1 to 9) stage(n) := RegNext(stage(n - 1)) init False
+  /** a request is on its way to h */
+  val busy = stage(1) || stage(2) || stage(3) || stage(4)
 
   /** t1 to t4 */
   val arrival = new Area {
@@ -67,7 +69,7 @@ case class Red(c: WeirConfig) extends Component {
   /** κ = 1 or L/mean, UQ14.20; product t2 to t5, κ t3 to t6 */
   val size = new Area {
     val byBytes = arrival.byteMode =/= 0
-    val product = RegNext(arrival.length * arrival.mean.mantissa)
+    val product = RegNextWhen(arrival.length * arrival.mean.mantissa, stage(1))
     val kappa = RegNextWhen(byBytes ? (product >> arrival.mean.exponent) | U(1 << 20, 32 bits), stage(2))
   }
 
@@ -75,13 +77,13 @@ case class Red(c: WeirConfig) extends Component {
   val spreading = new Area {
     val after = arrival.byteMode === 1
     val before = arrival.byteMode(1)
-    val keptBytes = new PartialProducts(count.io.kept.bytes, arrival.mean.mantissa)
-    val keptMeans = RegNext(keptBytes.sum(42))
+    val keptBytes = new PartialProducts(count.io.kept.bytes, arrival.mean.mantissa, busy)
+    val keptMeans = RegNextWhen(keptBytes.sum(42), busy)
     val above = RegNext(ShiftSaturate.above(42, arrival.mean.exponent, 36))
-    val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets)
+    val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets, busy)
     val keptPackets = count.io.kept.packets
 
-    val restartedBytes = RegNext(count.io.restarted.bytes * arrival.mean.mantissa)
+    val restartedBytes = RegNextWhen(count.io.restarted.bytes * arrival.mean.mantissa, busy)
     val restarted = Reg(UInt(36 bits))
     restarted := (count.io.restarted.packets @@ U(0, 20 bits)).resize(36)
     when(after)(restarted := (restartedBytes >> arrival.mean.exponent).resize(36))
@@ -106,8 +108,8 @@ case class Red(c: WeirConfig) extends Component {
     when(spreading.before)(kept := sizes.sat(12))
     val h = count.io.restart ? spreading.restarted | kept
 
-    val lowerProduct = new PartialProducts(parameters.slope.mantissa, io.belowMinimum(42 downto 7).asUInt)
-    val upperProduct = new PartialProducts(parameters.gentleSlope.mantissa, io.belowMaximum(42 downto 7).asUInt)
+    val lowerProduct = new PartialProducts(parameters.slope.mantissa, io.belowMinimum(42 downto 7).asUInt, stage(4))
+    val upperProduct = new PartialProducts(parameters.gentleSlope.mantissa, io.belowMaximum(42 downto 7).asUInt, stage(4))
   }
 
   /** t5 to t8 */
@@ -139,7 +141,7 @@ case class Red(c: WeirConfig) extends Component {
 
   /** u·h; slope·(avg − threshold) of the region */
   val t5 = new Area {
-    val spread = new PartialProducts(middle.draw, middle.h)
+    val spread = new PartialProducts(middle.draw, middle.h, stage(5))
     val terms = (t4.lowerProduct.terms zip t4.upperProduct.terms).map { case (l, u) => middle.upper ? u | l }
     val slope = CarrySave.sum(terms zip t4.lowerProduct.offsets, 54)
     val exponent = middle.upper ? parameters.gentleSlope.exponent | parameters.slope.exponent
@@ -152,28 +154,28 @@ case class Red(c: WeirConfig) extends Component {
     val gExact = CarrySave.sum(t5.spread.parts :+ (size.kappa -> 24), 62) >> 24
     val g = RegNextWhen(gExact.resize(36), stage(6))
     val gSaturated = RegNextWhen(gExact(37 downto 36) =/= 0, stage(6))
-    val slope = RegNext(t5.slope)
-    val exponent = RegNext(t5.exponent)
-    val above = RegNext(t5.above)
+    val slope = RegNextWhen(t5.slope, stage(5))
+    val exponent = RegNextWhen(t5.exponent, stage(5))
+    val above = RegNextWhen(t5.above, stage(5))
     val fraction = (slope >> exponent).resize(32) +^ (middle.upper ? parameters.maxP | U(0))
     val overflow = ShiftSaturate.overflow(slope, above)
   }
 
   /** p·g, p·h */
   val t7 = new Area {
-    val fraction = RegNext(t6.fraction)
-    val overflow = RegNext(t6.overflow)
+    val fraction = RegNextWhen(t6.fraction, stage(6))
+    val overflow = RegNextWhen(t6.overflow, stage(6))
     val one = overflow || fraction.msb
-    val decision = new PartialProducts(fraction(31 downto 0), t6.g)
+    val decision = new PartialProducts(fraction(31 downto 0), t6.g, stage(7))
     /** p·g for the largest g, 2^36 − 1 */
-    val decisionSaturated = RegNext((fraction(31 downto 0) << 36) - fraction(31 downto 0))
-    val waiting = new PartialProducts(fraction(31 downto 0), middle.h)
+    val decisionSaturated = RegNextWhen((fraction(31 downto 0) << 36) - fraction(31 downto 0), stage(7))
+    val waiting = new PartialProducts(fraction(31 downto 0), middle.h, stage(7))
   }
 
   /** Sums; the same tests for p = 1, which need no product */
   val t8 = new Area {
-    val one = RegNext(t7.one)
-    val fraction = RegNext(t7.fraction(31 downto 0))
+    val one = RegNextWhen(t7.one, stage(7))
+    val fraction = RegNextWhen(t7.fraction(31 downto 0), stage(7))
     val scaledDraw = middle.waits ? (middle.draw << 1) | middle.draw.resize(25)
     val decision = t6.gSaturated ? t7.decisionSaturated | t7.decision.sum(68)
     val waiting = t7.waiting.sum(68)

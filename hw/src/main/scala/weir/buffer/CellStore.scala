@@ -34,17 +34,17 @@ class CellStore(c: WeirConfig) extends Component {
 
   val writing = new Area {
     val valid = RegNext(io.write.valid) init False
-    val address = RegNext(io.write.cell @@ io.write.index)
-    val data = RegNext(io.write.data)
+    val address = RegNextWhen(io.write.cell @@ io.write.index, io.write.valid)
+    val data = RegNextWhen(io.write.data, io.write.valid)
     words.write(address, data, valid)
   }
 
   val reading = new Area {
     val valid = RegNext(io.read.valid) init False
-    val address = RegNext(io.read.cell @@ io.read.index)
+    val address = RegNextWhen(io.read.cell @@ io.read.index, io.read.valid)
     val data = words.readSync(address, valid)
     val answered = RegNext(valid) init False
     io.word.valid := RegNext(answered) init False
-    io.word.payload := RegNext(data)
+    io.word.payload := RegNextWhen(data, answered)
   }
 }

@@ -104,8 +104,8 @@ class Queues(c: WeirConfig) extends Component {
   }
 
   val reading = new Area {
-    val descriptor = RegNext(descriptors.readSync(granted.id(0), granted.valid(0)))
-    val follower = RegNext(followers.readSync(granted.id(0), granted.valid(0)))
+    val descriptor = RegNextWhen(descriptors.readSync(granted.id(0), granted.valid(0)), granted.valid(1))
+    val follower = RegNextWhen(followers.readSync(granted.id(0), granted.valid(0)), granted.valid(1))
   }
   for (list <- lists) when(list.loaded)(list.head := reading.follower)
 

@@ -38,14 +38,14 @@ case class RegisterFile(c: WeirConfig) extends Component {
   private val decode = new Area {
     val decoder = RegisterDecoder(c)
     decoder.io.address := request.address
-    val core = RegNext(decoder.io.core)
-    val queue = RegNext(decoder.io.queue)
-    val mapped = RegNext(decoder.io.mapped)
-    val writable = RegNext(decoder.io.writable)
-    val counter = RegNext(decoder.io.counter)
-    val shadow = RegNext(decoder.io.shadow)
+    val core = RegNextWhen(decoder.io.core, state === State.decode)
+    val queue = RegNextWhen(decoder.io.queue, state === State.decode)
+    val mapped = RegNextWhen(decoder.io.mapped, state === State.decode)
+    val writable = RegNextWhen(decoder.io.writable, state === State.decode)
+    val counter = RegNextWhen(decoder.io.counter, state === State.decode)
+    val shadow = RegNextWhen(decoder.io.shadow, state === State.decode)
     private def hits(registers: Seq[Register], prefix: String): Map[String, Bool] = registers.map { r =>
-      r.name -> RegNext(request.address.resize(8) === r.word).setName(s"hit_${prefix}_${r.name}")
+      r.name -> RegNextWhen(request.address.resize(8) === r.word, state === State.decode).setName(s"hit_${prefix}_${r.name}")
     }.toMap
     /** the low 8 address bits are those of this register */
     val coreHit = hits(coreRegisters.filter(_.kind != Kind.Counter), "core")
@@ -138,7 +138,8 @@ case class RegisterFile(c: WeirConfig) extends Component {
     val mux = new ReadMux(
       (decode.core -> withHits(decode.coreHit, constants ++ coreLive ++ coreWords.value)) +:
         (0 until c.queues).map(q =>
-          decode.queue(q) -> withHits(decode.queueHit, queueLive(io.live(q)) ++ queueWords(q).value)))
+          decode.queue(q) -> withHits(decode.queueHit, queueLive(io.live(q)) ++ queueWords(q).value)),
+      enable = state === State.gather)
 
     private def policyBuilt: Bool = {
       val policy = RegisterMap.queue("POLICY").field("POLICY")

@@ -17,6 +17,17 @@ abstract class Properties(resets: Boolean = false) extends Component {
   private val started = ClockDomain.current.withBootReset()(RegNext(True) init False)
   if (!resets) assume(running || !started)
 
+  /** A signal inside a block that its Scala keeps private, by the name it has in Verilog. */
+  protected def inner[T <: BaseType](block: Component, name: String): T = {
+    var found: Option[BaseType] = None
+    block.dslBody.foreachStatements {
+      case signal: BaseType if signal.getName() == name => found = Some(signal)
+      case _ =>
+    }
+    require(found.nonEmpty, s"${block.getClass.getSimpleName} has no signal '$name'")
+    found.get.asInstanceOf[T].pull()
+  }
+
   /** A value that the solver chooses anew in every cycle. */
   protected def any[T <: Data](hard: T): T = { val value = hard; anyseq(value); value }
 
