@@ -18,8 +18,9 @@ async def drops_when_the_shared_cells_are_used_up(dut: Any, shared: int, reserve
     await bench.map_dscp([d % 2 for d in range(64)])
     await bench.core_write(SHARED_CELLS=shared)
     for q, cells in enumerate(reserve):
-        await bench.configure_raw(q, {"POLICY": 0, "LIMIT_BYTES": 100000, "LIMIT_PACKETS": 60000,
-                                      "RESERVE_CELLS": cells, "QUANTUM": 9216})
+        await bench.configure_raw(
+            q, {"POLICY": 0, "LIMIT_BYTES": 100000, "LIMIT_PACKETS": 60000, "RESERVE_CELLS": cells, "QUANTUM": 9216}
+        )
     bench.stall = random_stall(rng, 0.85)
     for _ in range(180):
         bench.send(ip_frame(rng, rng.choice((60, 64, 65, 300, 900)), dscp=rng.randrange(64)), gap=rng.choice((0, 4)))

@@ -193,8 +193,10 @@ async def survives_registers_that_make_no_sense(dut: Any, seed: int) -> None:
         SHAPER_COST_LO=rng.choice((1, 100, 0xFFFF)), SHAPER_OVERHEAD=rng.choice((0x8000, 0, 0x7FF)),
     )  # fmt: skip
     for q in range(bench.queues):
+
         def any_word() -> int:
             return rng.choice((0, 1, 0xFFFFFFFF, rng.getrandbits(32)))
+
         words = {
             "POLICY": 1 | rng.randrange(4) << 8 | rng.randrange(2) << 16,
             "LIMIT_BYTES": rng.choice((0, 0xFFFFFFFF, 3000, 1 << 20)), "LIMIT_PACKETS": rng.choice((0, 1, 0xFFFFFFFF)),

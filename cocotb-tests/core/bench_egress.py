@@ -195,8 +195,11 @@ async def passes_the_first_bit_within_forty_cycles(dut: Any, red: bool, length: 
     latency = bench.received[-1].first - bench.sent[-1].beats[0]
     request = [r for r in bench.decoded() if not r.departure][-1]
     departure = bench.decoded()[-1]
-    cocotb.log.info("grant %d cycles after the request, first beat %d after the grant", departure.at - request.at,
-                    bench.received[-1].first - departure.at)
+    cocotb.log.info(
+        "grant %d cycles after the request, first beat %d after the grant",
+        departure.at - request.at,
+        bench.received[-1].first - departure.at,
+    )
     cocotb.log.info("first bit to first bit %d cycles, request in %d", latency, request.at - bench.sent[-1].beats[0])
     assert latency <= 40, latency
     if red:

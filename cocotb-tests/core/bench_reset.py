@@ -72,7 +72,9 @@ async def finishes_the_frame_at_a_reset_by_register(dut: Any) -> None:
     for round_ in range(15):
         bench.stall = random_stall(rng, rng.choice((0.0, 0.4, 0.8)))
         for _ in range(25):
-            bench.send(ip_frame(rng, rng.choice((60, 64, 150, 700, 1500)), ecn=rng.randrange(4)), gap=rng.choice((0, 6)))
+            bench.send(
+                ip_frame(rng, rng.choice((60, 64, 150, 700, 1500)), ecn=rng.randrange(4)), gap=rng.choice((0, 6))
+            )
         await bench.cycles(rng.randrange(30, 900))
         bench.jobs.clear()
         await bench.soft_reset()

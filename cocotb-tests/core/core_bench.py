@@ -201,8 +201,10 @@ class Bench:
                     return
                 self.idle_cycles = 40
         self.raise_errors()
-        raise AssertionError(f"still busy after {limit} cycles: {len(self.jobs)} frames to send, "
-                             f"{await self.read(CORE['HELD_PACKETS'])} packets held")
+        raise AssertionError(
+            f"still busy after {limit} cycles: {len(self.jobs)} frames to send, "
+            f"{await self.read(CORE['HELD_PACKETS'])} packets held"
+        )
 
     async def _run(self) -> None:
         try:
@@ -430,8 +432,12 @@ class Bench:
     async def shape(self, rate: str | float, burst: int = 1538, overhead: int = 24) -> dict[str, int]:
         """The shaper in natural units, by libweir; with an empty buffer."""
         r = weir.convert_shaper(rate, burst, overhead, self.capabilities)
-        await self.core_write(SHAPER_COST_LO=r["cost"] & 0xFFFFFFFF, SHAPER_COST_HI=r["cost"] >> 32,
-                              SHAPER_BURST=r["burst"], SHAPER_OVERHEAD=r["overhead"] & 0xFFFF)
+        await self.core_write(
+            SHAPER_COST_LO=r["cost"] & 0xFFFFFFFF,
+            SHAPER_COST_HI=r["cost"] >> 32,
+            SHAPER_BURST=r["burst"],
+            SHAPER_OVERHEAD=r["overhead"] & 0xFFFF,
+        )
         gcra = Gcra(r["cost"], r["burst"], r["overhead"]) if r["cost"] else None
         self.core = CoreSetup(self.core.shared_cells, gcra, self.core.fixed_draw)
         return r
@@ -495,8 +501,16 @@ class Bench:
         """Drains, and compares everything since the epoch: records, frames, counters, identities, cells."""
         await self.drain()
         setups = list(self.setups)
-        model = Core(self.queues, self.descriptors, setups, self.core, self.seed, self.time_of, self.shared_lags,
-                     10 if self.features & 2 else 5)
+        model = Core(
+            self.queues,
+            self.descriptors,
+            setups,
+            self.core,
+            self.seed,
+            self.time_of,
+            self.shared_lags,
+            10 if self.features & 2 else 5,
+        )
         report = model.check(self.sent, self.decoded(), self.changes)
         self.check_frames(report)
         await self.until_free()

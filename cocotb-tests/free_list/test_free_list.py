@@ -124,8 +124,6 @@ async def until_swept(bench: Bench) -> None:
     raise AssertionError("the sweep does not end")
 
 
-
-
 @cocotb.test()
 @cocotb.parametrize(give=[0.05, 0.3, 0.02], back=[0.0, 0.02])
 async def hands_out_every_cell_in_order_of_freeing(dut: Any, give: float, back: float) -> None:

@@ -643,7 +643,9 @@ class Core:
         self.report.values += 1
         if not fits:
             seen = sorted({backlog.held(r.at + a, r.at + b, r.at) for a, b in self.report.after_lags})
-            raise Mismatch(f"departure of arrival {r.number}, cycle {r.at}: q after it is {got}, expected one of {seen}")
+            raise Mismatch(
+                f"departure of arrival {r.number}, cycle {r.at}: q after it is {got}, expected one of {seen}"
+            )
         self.report.after_lags = fits
         self._same(r, "frames after", r.held_frames, r.held_packets)
 
@@ -664,7 +666,9 @@ class Order:
         strict = [s.strict for s in setups]
         for q in range(self.queues):
             if strict[q] and surely[q] and q != r.queue and (q < r.queue or not strict[r.queue]):
-                raise Mismatch(f"departure of arrival {r.number}, cycle {r.at}: queue {r.queue} before strict queue {q}")
+                raise Mismatch(
+                    f"departure of arrival {r.number}, cycle {r.at}: queue {r.queue} before strict queue {q}"
+                )
         before = self.states
         if not strict[r.queue]:
             rivals = [surely[q] and not strict[q] for q in range(self.queues)]

@@ -107,8 +107,8 @@ async def serves_strict_queues_first_and_the_others_by_deficit(dut: Any, strict:
         first = next((n for n, (a, b) in enumerate(zip(got, order, strict=True)) if a != b), None)
         assert first is None, (
             f"strict {strict:04b}, quanta {quanta}: grant {first} is queue {got[first]}, expected {order[first]}; "
-            f"turn was {start_turn} in round {n_round}; got {got[max(0, first - 3):first + 9]}, expected "
-            f"{order[max(0, first - 3):first + 9]}"
+            f"turn was {start_turn} in round {n_round}; got {got[max(0, first - 3) : first + 9]}, expected "
+            f"{order[max(0, first - 3) : first + 9]}"
         )
 
 

@@ -13,6 +13,9 @@ import weir.WeirConfig
   * RAM ports: the write port belongs to `free`, and after reset to the sweep that links cell i to i+1. The read
   * port alternates every cycle between the allocator (even slots) and `lookup` (odd slots).
   *
+  * A chain may be given back five cycles after its last cell was taken or later: the link behind it has been fetched
+  * by then. In the core it takes eleven.
+  *
   * Throughput: two cells at once, then one every five cycles; one lookup every two cycles; one chain freed every
   * cycle. Latency of a lookup: two cycles. When no cell is left `available` is low. At reset all cells are free;
   * allocation runs behind the sweep.

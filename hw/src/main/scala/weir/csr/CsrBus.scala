@@ -3,7 +3,7 @@ package weir.csr
 import spinal.core._
 import spinal.lib._
 
-/** The register bus inside the core: one access at a time. The master holds `valid` and the request until a
+/** The register bus inside the core: one access at a time. The master holds `valid` and the request (`wdata` in writes) until a
   * cycle with `ready`; `rdata` and `error` are valid in that cycle. Word addresses are byte addresses / 4.
   */
 case class CsrBus(addressWidth: Int) extends Bundle with IMasterSlave {

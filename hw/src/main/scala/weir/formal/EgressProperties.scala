@@ -68,7 +68,7 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Boole
     assert(used <= 16)
     // what makes the bound inductive
     if (bounds) assert(used === occupancy +^ CountOne(coming))
-    cover(used === 16)
+    cover(used === 12)
   }
   if (!bounds) {
     rules.asserted()
