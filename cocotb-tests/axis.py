@@ -56,10 +56,14 @@ def beats_of(frame: bytes, rng: random.Random, tuser: int = 0) -> list[Item]:
         part = frame[at : at + 8]
         last = at + 8 >= len(frame)
         data = int.from_bytes(part + rng.randbytes(8 - len(part)), "little")
-        beats.append({
-            "tdata": data, "tkeep": (1 << len(part)) - 1, "tlast": int(last),
-            "tuser": tuser if last else rng.randrange(2),
-        })
+        beats.append(
+            {
+                "tdata": data,
+                "tkeep": (1 << len(part)) - 1,
+                "tlast": int(last),
+                "tuser": tuser if last else rng.randrange(2),
+            }
+        )
     return beats
 
 
@@ -71,8 +75,9 @@ def bytes_of(beats: Sequence[Mapping[str, int]]) -> bytes:
 class Source:
     """Sends the items of `queue`; pauses before an item with probability `gap`."""
 
-    def __init__(self, clk: Any, valid: Any, ready: Any, fields: Mapping[str, Any], rng: random.Random,
-                 gap: float = 0.0) -> None:
+    def __init__(
+        self, clk: Any, valid: Any, ready: Any, fields: Mapping[str, Any], rng: random.Random, gap: float = 0.0
+    ) -> None:
         self.clk, self.valid, self.ready, self.fields = clk, valid, ready, fields
         self.rng, self.gap = rng, gap
         self.widths = {name: len(field) for name, field in fields.items()}
@@ -124,8 +129,16 @@ class Source:
 class Sink:
     """Takes items; stalls with probability `stall`. Checks that an item that is offered stays until it is taken."""
 
-    def __init__(self, clk: Any, rst: Any, valid: Any, ready: Any, fields: Mapping[str, Any], rng: random.Random,
-                 stall: float = 0.0) -> None:
+    def __init__(
+        self,
+        clk: Any,
+        rst: Any,
+        valid: Any,
+        ready: Any,
+        fields: Mapping[str, Any],
+        rng: random.Random,
+        stall: float = 0.0,
+    ) -> None:
         self.clk, self.rst, self.valid, self.ready, self.fields = clk, rst, valid, ready, fields
         self.rng, self.stall = rng, stall
         self.taken: list[tuple[int, Item]] = []

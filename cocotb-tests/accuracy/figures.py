@@ -44,14 +44,34 @@ def ewma_figures() -> list[dict[str, str | float]]:
     how = f"golden Ewma against 200-bit integers, {UPDATES} updates a weight, idle steps included"
     weights = [quantised(w) for w in WEIGHTS]
     figures: list[Figure] = [
-        {"name": "ewma_error_bytes", "value": max(walk(w, BUFFER_BYTES)[0] for w in weights), "unit": "byte",
-         "goal": "<= 1", "how": how},
-        {"name": "ewma_error_packets", "value": max(walk(w, BUFFER_PACKETS)[0] for w in weights), "unit": "packet",
-         "goal": "<= 0.015625", "how": how},
-        {"name": "ewma_step_error_bytes", "value": max(whole_step_error(w, BUFFER_BYTES) for w in STEP_WEIGHTS),
-         "unit": "byte", "goal": "<= 4", "how": "step 0 to 1 MiB and back against the requested weight"},
-        {"name": "ewma_error_at_weight_one", "value": walk(ONE36, BUFFER_BYTES)[0], "unit": "byte", "goal": "0",
-         "how": how},
+        {
+            "name": "ewma_error_bytes",
+            "value": max(walk(w, BUFFER_BYTES)[0] for w in weights),
+            "unit": "byte",
+            "goal": "<= 1",
+            "how": how,
+        },
+        {
+            "name": "ewma_error_packets",
+            "value": max(walk(w, BUFFER_PACKETS)[0] for w in weights),
+            "unit": "packet",
+            "goal": "<= 0.015625",
+            "how": how,
+        },
+        {
+            "name": "ewma_step_error_bytes",
+            "value": max(whole_step_error(w, BUFFER_BYTES) for w in STEP_WEIGHTS),
+            "unit": "byte",
+            "goal": "<= 4",
+            "how": "step 0 to 1 MiB and back against the requested weight",
+        },
+        {
+            "name": "ewma_error_at_weight_one",
+            "value": walk(ONE36, BUFFER_BYTES)[0],
+            "unit": "byte",
+            "goal": "0",
+            "how": how,
+        },
     ]
     return figures
 
@@ -59,7 +79,13 @@ def ewma_figures() -> list[dict[str, str | float]]:
 def drop_rate_figures() -> list[dict[str, str | float]]:
     """Drop rate against the exact renewal law, one figure for each spreading and p_b."""
     return [
-        {"name": f"drop_rate_{name.replace('-', '_')}_{float(p)}", "value": deviation(method, p), "unit": "sigma",
-         "goal": "within 3", "how": f"golden Red and Lfsr, {PACKETS} packets at p_b = {float(p)}, seed {SEED}"}
-        for method, name in METHODS.items() for p in POINTS
+        {
+            "name": f"drop_rate_{name.replace('-', '_')}_{float(p)}",
+            "value": deviation(method, p),
+            "unit": "sigma",
+            "goal": "within 3",
+            "how": f"golden Red and Lfsr, {PACKETS} packets at p_b = {float(p)}, seed {SEED}",
+        }
+        for method, name in METHODS.items()
+        for p in POINTS
     ]

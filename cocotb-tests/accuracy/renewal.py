@@ -23,7 +23,7 @@ class Law:
 
     def deviation(self, marks: int, packets: int) -> float:
         """How many sigma `marks` of `packets` are away; sigma = sqrt(n Var / mean^3)."""
-        sigma = sqrt(packets * self.variance / self.mean ** 3)
+        sigma = sqrt(packets * self.variance / self.mean**3)
         return (marks - float(packets / self.mean)) / sigma
 
 
@@ -41,7 +41,7 @@ def spread_probability(method: int, p: Fraction, count: int) -> Fraction:
 def law(method: int, p: Fraction) -> Law:
     """The law of the spacing n = 1, 2, … where the n-th packet after a mark has count n."""
     if method == GEOMETRIC:
-        return Law(1 / p, (1 - p) / p ** 2)
+        return Law(1 / p, (1 - p) / p**2)
     survival, count = Fraction(1), 0
     first, second = Fraction(0), Fraction(0)
     while survival > 0:
@@ -49,14 +49,15 @@ def law(method: int, p: Fraction) -> Law:
         second += (2 * count + 1) * survival
         count += 1
         survival *= 1 - min(Fraction(1), spread_probability(method, p, count))
-    return Law(first, second - first ** 2)
+    return Law(first, second - first**2)
 
 
 def operating_point(p: Fraction, method: int) -> tuple[RedParams, int, Fraction]:
     """Registers and an average (UQ21.22) whose p_b is near `p` < 1, and that p_b exactly."""
     mantissa, exponent = scaled(Fraction(1, 200) * (1 << 17))
-    params = RedParams(minimum=5 << 11, maximum=205 << 11, slope_mantissa=mantissa, slope_exponent=exponent,
-                       spread=method)
+    params = RedParams(
+        minimum=5 << 11, maximum=205 << 11, slope_mantissa=mantissa, slope_exponent=exponent, spread=method
+    )
     average = int((params.minimum_units + p / params.slope) * (1 << 22))
     real = params.slope * (Fraction(average, 1 << 22) - params.minimum_units)
     return params, average, real

@@ -38,8 +38,16 @@ def test_a_probability_off_by_ten_percent_is_rejected(method: int, p: Fraction, 
 
 
 @POINT
-@pytest.mark.parametrize(("made", "claimed"), [(GEOMETRIC, UNIFORM), (UNIFORM, GEOMETRIC), (GEOMETRIC, UNIFORM_WAIT),
-                                               (UNIFORM, UNIFORM_WAIT), (UNIFORM_WAIT, UNIFORM)])
+@pytest.mark.parametrize(
+    ("made", "claimed"),
+    [
+        (GEOMETRIC, UNIFORM),
+        (UNIFORM, GEOMETRIC),
+        (GEOMETRIC, UNIFORM_WAIT),
+        (UNIFORM, UNIFORM_WAIT),
+        (UNIFORM_WAIT, UNIFORM),
+    ],
+)
 def test_one_spreading_taken_for_another_is_rejected(made: int, claimed: int, p: Fraction) -> None:
     params, average, real = operating_point(p, made)
     marks = len(fast_marks(with_method(params, made), average, figures.PACKETS, figures.SEED))
@@ -62,9 +70,9 @@ def test_geometric_with_the_uniform_mean_is_rejected_by_its_variance(p: Fraction
 def test_the_laws_are_those_of_the_textbook() -> None:
     p = Fraction(1, 50)
     assert law(UNIFORM, p).mean == Fraction(25)  # uniform on 1…49
-    assert law(UNIFORM, p).variance == Fraction(49 ** 2 - 1, 12)
+    assert law(UNIFORM, p).variance == Fraction(49**2 - 1, 12)
     assert law(UNIFORM_WAIT, p).mean == Fraction(149, 2)  # uniform on 50…99
-    assert law(UNIFORM_WAIT, p).variance == Fraction(50 ** 2 - 1, 12)
+    assert law(UNIFORM_WAIT, p).variance == Fraction(50**2 - 1, 12)
     assert law(GEOMETRIC, p).mean == 50
 
 

@@ -24,7 +24,7 @@ def test_a_million_updates_in_bytes_stay_within_one_byte(requested: Fraction) ->
 def test_a_million_updates_in_packets_stay_within_a_64th(requested: Fraction) -> None:
     error, idles = figures.walk(quantised(requested), figures.BUFFER_PACKETS)
     assert idles >= 30, "too few idle steps to say anything"
-    assert 0 < error <= 2 ** -6
+    assert 0 < error <= 2**-6
 
 
 @pytest.mark.parametrize("requested", figures.STEP_WEIGHTS, ids=lambda w: f"w={float(w):.5g}")
@@ -48,8 +48,9 @@ def test_weight_one_is_exact() -> None:
     assert error == 0
 
 
-@pytest.mark.parametrize("requested", [*figures.WEIGHTS, Fraction(1, 2), 1 - Fraction(1, 1 << 20)],
-                         ids=lambda w: f"w={float(w):.3g}")
+@pytest.mark.parametrize(
+    "requested", [*figures.WEIGHTS, Fraction(1, 2), 1 - Fraction(1, 1 << 20)], ids=lambda w: f"w={float(w):.3g}"
+)
 def test_the_idle_factor_is_a_power_to_within_its_error(requested: Fraction) -> None:
     """|A_idle - (1-w)^(m+1)| <= 2^-31 + 2^-37 (m+1) ln 2 (1-w)^(m+1), the two terms of the page."""
     weight = quantised(requested)
@@ -59,7 +60,7 @@ def test_the_idle_factor_is_a_power_to_within_its_error(requested: Fraction) -> 
         slots = min(int(2 ** (22 * rng.random())), (1 << 22) - 2)
         true = power(ONE36 - weight, slots + 1) / (1 << 240)
         error = abs(idle_factor(slots, params) / ONE36 - true)
-        assert error <= 2 ** -31 + 2 ** -37 * (slots + 1) * 0.6932 * true
+        assert error <= 2**-31 + 2**-37 * (slots + 1) * 0.6932 * true
 
 
 def test_the_table_is_rounded_to_nearest() -> None:

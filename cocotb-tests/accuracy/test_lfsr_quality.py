@@ -128,6 +128,6 @@ def test_the_pair_test_rejects_a_sparse_polynomial() -> None:
 
 @pytest.mark.parametrize("lag", [1, 2, 3, 4, 8, 16, 64])
 def test_successive_draws_are_uncorrelated(draws: np.ndarray, lag: int) -> None:
-    u = draws / 2.0 ** 24 - 0.5
+    u = draws / 2.0**24 - 0.5
     correlation = float((u[:-lag] * u[lag:]).mean() * 12)
     assert abs(correlation) < 4 / sqrt(DRAWS)

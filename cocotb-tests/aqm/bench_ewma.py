@@ -53,10 +53,20 @@ class Bench:
     async def start(self) -> None:
         """Reset with every input at 0."""
         dut = self.dut
-        for signal in (dut.hint_valid, dut.hint_payload_queue, dut.hint_payload_nowNs, dut.emptied_valid,
-                       dut.emptied_payload_queue, dut.emptied_payload_nowNs, dut.request_valid, dut.clear,
-                       dut.quantity, dut.request_payload_queue, dut.request_payload_nowNs,
-                       dut.request_payload_packets):
+        for signal in (
+            dut.hint_valid,
+            dut.hint_payload_queue,
+            dut.hint_payload_nowNs,
+            dut.emptied_valid,
+            dut.emptied_payload_queue,
+            dut.emptied_payload_nowNs,
+            dut.request_valid,
+            dut.clear,
+            dut.quantity,
+            dut.request_payload_queue,
+            dut.request_payload_nowNs,
+            dut.request_payload_packets,
+        ):
             signal.value = 0
         for q in range(QUEUES):
             drive_params(dut, q, self.params[q])
@@ -68,10 +78,16 @@ class Bench:
             _, request, want = self.expected.popleft()
             params = self.params[request.queue]
             low, high = params.minimum << 11, params.maximum << 11
-            got = tuple(int(s.value) for s in (dut.average, dut.belowMinimum, dut.belowMaximum, dut.belowDouble,
-                                               dut.idleSlots))
-            wanted = (want.average, _signed(want.average - low, 44), _signed(want.average - high, 44),
-                      _signed(want.average - 2 * high, 45), want.idle_slots)
+            got = tuple(
+                int(s.value) for s in (dut.average, dut.belowMinimum, dut.belowMaximum, dut.belowDouble, dut.idleSlots)
+            )
+            wanted = (
+                want.average,
+                _signed(want.average - low, 44),
+                _signed(want.average - high, 44),
+                _signed(want.average - 2 * high, 45),
+                want.idle_slots,
+            )
             assert got == wanted, f"cycle {self.n}: {got}, expected {wanted}; {request}; {params}"
             self.seen["updates"] += 1
             self.seen["decayed"] += want.idle_slots > 0
@@ -84,8 +100,9 @@ class Bench:
                 age = self.n - self.hints[q][0]
                 assert age <= HINT_CYCLES, f"cycle {self.n}: stall({q}) {age} cycles after its hint"
 
-    async def cycle(self, request: Request | None = None, hint: int | None = None, emptied: int | None = None,
-                    clear: int = 0) -> None:
+    async def cycle(
+        self, request: Request | None = None, hint: int | None = None, emptied: int | None = None, clear: int = 0
+    ) -> None:
         """Drive the inputs of this cycle, go on to the next and compare its outputs."""
         dut = self.dut
         dut.request_valid.value = request is not None
@@ -96,8 +113,13 @@ class Bench:
             dut.request_payload_nowNs.value = request.now_ns
             dut.request_payload_packets.value = request.packets
             dut.quantity.value = quantity
-            self.expected.append((self.n + LATENCY, request, self.models[q].request(
-                request.now_ns, request.packets, quantity, self.params[q])))
+            self.expected.append(
+                (
+                    self.n + LATENCY,
+                    request,
+                    self.models[q].request(request.now_ns, request.packets, quantity, self.params[q]),
+                )
+            )
             self.hints[q].clear()
         dut.emptied_valid.value = emptied is not None
         if emptied is not None:

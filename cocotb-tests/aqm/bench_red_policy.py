@@ -33,8 +33,16 @@ from policy_bench import (
 
 LATENCY = 10
 COUNT_STAGE = 4
-REQUEST_PORTS = {"queue": "queue", "now_ns": "nowNs", "length": "length", "bytes": "bytes", "packets": "packets",
-                 "frames": "frames", "ecn": "ecn", "draw": "draw"}
+REQUEST_PORTS = {
+    "queue": "queue",
+    "now_ns": "nowNs",
+    "length": "length",
+    "bytes": "bytes",
+    "packets": "packets",
+    "frames": "frames",
+    "ecn": "ecn",
+    "draw": "draw",
+}
 
 
 class Bench:
@@ -62,17 +70,37 @@ class Bench:
         self.seen: Counter[object] = Counter()
         self.values: dict[str, set[int]] = {}
         self.request_ports = {name: getattr(dut, f"request_payload_{port}") for name, port in REQUEST_PORTS.items()}
-        self.verdict_ports = [getattr(dut, f"verdict_payload_{name}") for name in
-                              ("action", "cause", "evidence_average", "evidence_count", "evidence_probability",
-                               "evidence_idleSlots")]
+        self.verdict_ports = [
+            getattr(dut, f"verdict_payload_{name}")
+            for name in (
+                "action",
+                "cause",
+                "evidence_average",
+                "evidence_count",
+                "evidence_probability",
+                "evidence_idleSlots",
+            )
+        ]
 
     async def start(self) -> None:
         """Reset with every input at 0."""
         dut = self.dut
-        for signal in (dut.hint_valid, dut.hint_payload_queue, dut.hint_payload_nowNs, dut.emptied_valid,
-                       dut.emptied_payload_queue, dut.emptied_payload_nowNs, dut.request_valid, dut.clear,
-                       dut.commit_valid, dut.commit_payload_queue, dut.commit_payload_length,
-                       dut.commit_payload_selected, dut.commit_payload_dropped, *self.request_ports.values()):
+        for signal in (
+            dut.hint_valid,
+            dut.hint_payload_queue,
+            dut.hint_payload_nowNs,
+            dut.emptied_valid,
+            dut.emptied_payload_queue,
+            dut.emptied_payload_nowNs,
+            dut.request_valid,
+            dut.clear,
+            dut.commit_valid,
+            dut.commit_payload_queue,
+            dut.commit_payload_length,
+            dut.commit_payload_selected,
+            dut.commit_payload_dropped,
+            *self.request_ports.values(),
+        ):
             signal.value = 0
         for q in range(QUEUES):
             getattr(dut, f"unit_{q}").value = 0
@@ -92,8 +120,10 @@ class Bench:
             _, request, want = self.expected.popleft()
             got = tuple(int(port.value) for port in self.verdict_ports)
             wanted = (want.action, want.cause, want.average, want.count, want.probability, want.idle_slots)
-            assert got == wanted, (f"cycle {self.n}: (action, cause, average, count, probability, idleSlots) = {got}, "
-                                   f"expected {wanted}; {request}; {self.params[request.queue]}; {want}")
+            assert got == wanted, (
+                f"cycle {self.n}: (action, cause, average, count, probability, idleSlots) = {got}, "
+                f"expected {wanted}; {request}; {self.params[request.queue]}; {want}"
+            )
             self._cover(request, want)
             self.commit = (request, *self._fate(want))
         stall = int(dut.stall.value)
@@ -143,8 +173,9 @@ class Bench:
             dut.commit_payload_dropped.value = dropped
             self.red[request.queue].commit(request.length, selected, dropped)
 
-    async def cycle(self, request: Request | None = None, hint: int | None = None, emptied: int | None = None,
-                    clear: int = 0) -> None:
+    async def cycle(
+        self, request: Request | None = None, hint: int | None = None, emptied: int | None = None, clear: int = 0
+    ) -> None:
         """Drive the inputs of this cycle, let the models follow, go on to the next and compare its outputs.
 
         A queue with a decision in flight is not cleared: Admit lets it settle first (docs/modules/red.md).
@@ -160,8 +191,9 @@ class Bench:
                 port.value = getattr(request, name)
             q = request.queue
             self.requested[q] = self.n
-            step = self.ewma[q].request(request.now_ns, request.packets, request.quantity(self.units[q]),
-                                        self.params[q])
+            step = self.ewma[q].request(
+                request.now_ns, request.packets, request.quantity(self.units[q]), self.params[q]
+            )
             self.hints[q].clear()
             self.taking.append((self.n + COUNT_STAGE, request, step.average, step.idle_slots))
         dut.emptied_valid.value = emptied is not None
@@ -178,8 +210,9 @@ class Bench:
             self.hints[hint].append(self.n)
         if self.taking and self.taking[0][0] == self.n:
             _, taken, average, slots = self.taking.popleft()
-            verdict = self.red[taken.queue].take(average, taken.packets, taken.length, taken.ecn, taken.draw,
-                                                 self.params[taken.queue], slots)
+            verdict = self.red[taken.queue].take(
+                average, taken.packets, taken.length, taken.ecn, taken.draw, self.params[taken.queue], slots
+            )
             self.expected.append((self.n - COUNT_STAGE + LATENCY, taken, verdict))
         dut.clear.value = clear
         for q in range(QUEUES):
@@ -267,8 +300,9 @@ class Bench:
             spare = Ewma()
             spare.average = self.ewma[queue].average
             average = spare.request(0, 1, request.quantity(self.units[queue]), params).average
-            draw = edge_draw(self.rng, average, model.count + 1, model.count_bytes + request.length, request.length,
-                             params)
+            draw = edge_draw(
+                self.rng, average, model.count + 1, model.count_bytes + request.length, request.length, params
+            )
             if draw is not None:
                 self.seen["edge draws"] += 1
                 request = replace(request, draw=draw)
@@ -369,6 +403,7 @@ async def idle_from_zero_to_half_the_range(dut: Any) -> None:
 
 def _decay(weight: int) -> int:
     from golden.params import decay_of
+
     return decay_of(weight)
 
 
@@ -377,8 +412,16 @@ async def the_counts_saturate(dut: Any) -> None:
     """More than 2^16 arrivals in the band without a selection: count and countBytes stay at their largest."""
     bench = Bench(dut, SEED)
     await bench.start()
-    base = RedParams(minimum=100 << 11, maximum=200 << 11, slope_mantissa=1, slope_exponent=10,
-                     spread=UNIFORM_WAIT, byte_mode=BYTES_AFTER, mean_mantissa=1 << 17, mean_exponent=10)
+    base = RedParams(
+        minimum=100 << 11,
+        maximum=200 << 11,
+        slope_mantissa=1,
+        slope_exponent=10,
+        spread=UNIFORM_WAIT,
+        byte_mode=BYTES_AFTER,
+        mean_mantissa=1 << 17,
+        mean_exponent=10,
+    )
     quiet = [base, replace(base, byte_mode=0), replace(base, spread=GEOMETRIC), base]
     for q in range(QUEUES):
         await bench.configure(q, quiet[q], 1)

@@ -24,12 +24,26 @@ COUNT_MAX = 65535
 HINT_CYCLES = 11
 
 PORTS = {
-    "weight": "weight", "decay": "decay", "idle_mantissa": "idleRate_mantissa", "idle_exponent": "idleRate_exponent",
-    "minimum": "minimum", "maximum": "maximum", "slope_mantissa": "slope_mantissa",
-    "slope_exponent": "slope_exponent", "gentle_mantissa": "gentleSlope_mantissa",
-    "gentle_exponent": "gentleSlope_exponent", "max_p": "maxP", "mean_mantissa": "meanReciprocal_mantissa",
-    "mean_exponent": "meanReciprocal_exponent", "spread": "spread", "byte_mode": "byteMode", "gentle": "gentle",
-    "ecn": "ecn", "hard_drop": "hardDrop", "no_drop": "noDrop", "exempt_first": "exemptFirst",
+    "weight": "weight",
+    "decay": "decay",
+    "idle_mantissa": "idleRate_mantissa",
+    "idle_exponent": "idleRate_exponent",
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "slope_mantissa": "slope_mantissa",
+    "slope_exponent": "slope_exponent",
+    "gentle_mantissa": "gentleSlope_mantissa",
+    "gentle_exponent": "gentleSlope_exponent",
+    "max_p": "maxP",
+    "mean_mantissa": "meanReciprocal_mantissa",
+    "mean_exponent": "meanReciprocal_exponent",
+    "spread": "spread",
+    "byte_mode": "byteMode",
+    "gentle": "gentle",
+    "ecn": "ecn",
+    "hard_drop": "hardDrop",
+    "no_drop": "noDrop",
+    "exempt_first": "exemptFirst",
 }
 
 
@@ -112,10 +126,19 @@ class Stimulus:
         if self.burst[queue] == 0:
             self.burst[queue] = rng.randrange(1, 30)
             low, high = params.minimum >> 11, params.maximum >> 11
-            self.level[queue] = rng.choice([
-                0, low, max(low - 1, 0), high, 2 * high, rng.randrange(low, high + 1) if low <= high else high,
-                rng.randrange(low, high + 1) if low <= high else low,
-                rng.randrange(0, 3 * max(low, high) + 2), QUANTITY_MAX if rng.random() < 0.1 else low])
+            self.level[queue] = rng.choice(
+                [
+                    0,
+                    low,
+                    max(low - 1, 0),
+                    high,
+                    2 * high,
+                    rng.randrange(low, high + 1) if low <= high else high,
+                    rng.randrange(low, high + 1) if low <= high else low,
+                    rng.randrange(0, 3 * max(low, high) + 2),
+                    QUANTITY_MAX if rng.random() < 0.1 else low,
+                ]
+            )
         self.burst[queue] -= 1
         return min(self.level[queue], QUANTITY_MAX)
 
@@ -186,5 +209,22 @@ async def reset(dut: Any) -> None:
     dut.rst.value = 0
 
 
-__all__ = ["COUNT_MAX", "CYCLE_NS", "Counter", "HINT_CYCLES", "QUEUES", "Request", "SEED", "STYLES", "Stimulus",
-           "Style", "TIME", "UNIFORM_WAIT", "drive_params", "edge_draw", "preload_params", "record_params", "reset"]
+__all__ = [
+    "COUNT_MAX",
+    "CYCLE_NS",
+    "Counter",
+    "HINT_CYCLES",
+    "QUEUES",
+    "Request",
+    "SEED",
+    "STYLES",
+    "Stimulus",
+    "Style",
+    "TIME",
+    "UNIFORM_WAIT",
+    "drive_params",
+    "edge_draw",
+    "preload_params",
+    "record_params",
+    "reset",
+]

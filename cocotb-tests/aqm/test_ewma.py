@@ -8,8 +8,14 @@ from golden.ewma import SLOTS_MAX, TIME_MASK, Ewma, idle_slots, idle_time
 from golden.params import RedParams, decay_of
 from harness import run_bench
 
-CASES = ["updates_every_4_cycles", "updates_of_one_queue_every_4_cycles", "idle_queues_decay", "any_register_value",
-         "time_wraps", "hints_in_every_cycle"]
+CASES = [
+    "updates_every_4_cycles",
+    "updates_of_one_queue_every_4_cycles",
+    "idle_queues_decay",
+    "any_register_value",
+    "time_wraps",
+    "hints_in_every_cycle",
+]
 HALF = RedParams(weight=1 << 35, decay=decay_of(1 << 35), idle_mantissa=1, idle_exponent=0)
 
 

@@ -6,8 +6,12 @@ import pytest
 
 from harness import run_bench
 
-CASES = ["draws_equal_the_model_from_reset", "draw_holds_until_it_is_taken", "seeds_start_again_and_zero_is_replaced",
-         "fixed_value_answers_while_the_state_advances"]
+CASES = [
+    "draws_equal_the_model_from_reset",
+    "draw_holds_until_it_is_taken",
+    "seeds_start_again_and_zero_is_replaced",
+    "fixed_value_answers_while_the_state_advances",
+]
 
 
 @pytest.mark.parametrize("case", CASES)

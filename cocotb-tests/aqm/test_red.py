@@ -55,7 +55,7 @@ def _compare(params: RedParams, rng: Random, arrivals: int, tally: Tally, own_av
         exact = step.average / (1 << 22)
         verdict = model.take(step.average, packets, length, NOT_ECT, draw, params)
         if own_average:
-            error = 2.0 ** -23 / float(params.w) + 2.0 ** -30 * theirs
+            error = 2.0**-23 / float(params.w) + 2.0**-30 * theirs
             assert abs(exact - theirs) <= AVERAGE_ERROR
             error = max(error, abs(exact - theirs) * 1.0001)
         else:
@@ -74,7 +74,8 @@ def _compare(params: RedParams, rng: Random, arrivals: int, tally: Tally, own_av
             assert verdict.selected == ruling.selected, (params, verdict, ruling, u, length)
             if not own_average:
                 assert (verdict.count, verdict.region != OUTSIDE) == (
-                    (0, False) if verdict.region == OUTSIDE else (min(oracle.count, 65535), True))
+                    (0, False) if verdict.region == OUTSIDE else (min(oracle.count, 65535), True)
+                )
         dropped = rng.random() < 0.01 or verdict.action == DROP
         model.commit(length, verdict.selected, dropped)
         oracle.settle(verdict.selected, dropped)
@@ -148,8 +149,15 @@ def test_the_bound_holds_where_u_is_placed_at_p_a_and_is_not_idle() -> None:
     assert within > 0
 
 
-BAND_PARAMS = RedParams(minimum=10 << 11, maximum=20 << 11, slope_mantissa=1 << 17, slope_exponent=7,
-                        max_p=1 << 31, gentle_mantissa=1 << 17, gentle_exponent=8)
+BAND_PARAMS = RedParams(
+    minimum=10 << 11,
+    maximum=20 << 11,
+    slope_mantissa=1 << 17,
+    slope_exponent=7,
+    max_p=1 << 31,
+    gentle_mantissa=1 << 17,
+    gentle_exponent=8,
+)
 
 
 def _at(units: float) -> int:
@@ -188,17 +196,28 @@ def test_nothing_is_selected_with_one_packet_or_none() -> None:
 
 FLAG_TABLE = [
     # cause, ecn codepoint, ecn on, hard_drop, no_drop, action
-    (EARLY, ECT0, True, False, False, MARK), (EARLY, ECT1, True, False, True, MARK),
-    (EARLY, ECT0, True, True, False, MARK), (EARLY, ECT0, False, False, False, DROP),
-    (EARLY, NOT_ECT, True, False, False, DROP), (EARLY, NOT_ECT, True, False, True, ACCEPT),
-    (EARLY, NOT_ECT, True, True, True, ACCEPT), (EARLY, NOT_ECT, False, False, True, DROP),
-    (EARLY, CE, True, False, False, ACCEPT), (EARLY, CE, True, True, False, ACCEPT),
-    (EARLY, CE, False, False, False, DROP), (EARLY, CE, False, False, True, DROP),
-    (FORCED, ECT0, True, False, False, MARK), (FORCED, ECT1, True, False, True, MARK),
-    (FORCED, ECT0, True, True, False, DROP), (FORCED, ECT0, True, True, True, DROP),
-    (FORCED, NOT_ECT, True, False, False, DROP), (FORCED, NOT_ECT, True, False, True, ACCEPT),
-    (FORCED, NOT_ECT, True, True, True, DROP), (FORCED, CE, True, False, False, ACCEPT),
-    (FORCED, CE, True, True, False, DROP), (FORCED, ECT0, False, False, True, DROP),
+    (EARLY, ECT0, True, False, False, MARK),
+    (EARLY, ECT1, True, False, True, MARK),
+    (EARLY, ECT0, True, True, False, MARK),
+    (EARLY, ECT0, False, False, False, DROP),
+    (EARLY, NOT_ECT, True, False, False, DROP),
+    (EARLY, NOT_ECT, True, False, True, ACCEPT),
+    (EARLY, NOT_ECT, True, True, True, ACCEPT),
+    (EARLY, NOT_ECT, False, False, True, DROP),
+    (EARLY, CE, True, False, False, ACCEPT),
+    (EARLY, CE, True, True, False, ACCEPT),
+    (EARLY, CE, False, False, False, DROP),
+    (EARLY, CE, False, False, True, DROP),
+    (FORCED, ECT0, True, False, False, MARK),
+    (FORCED, ECT1, True, False, True, MARK),
+    (FORCED, ECT0, True, True, False, DROP),
+    (FORCED, ECT0, True, True, True, DROP),
+    (FORCED, NOT_ECT, True, False, False, DROP),
+    (FORCED, NOT_ECT, True, False, True, ACCEPT),
+    (FORCED, NOT_ECT, True, True, True, DROP),
+    (FORCED, CE, True, False, False, ACCEPT),
+    (FORCED, CE, True, True, False, DROP),
+    (FORCED, ECT0, False, False, True, DROP),
 ]
 
 

@@ -6,9 +6,19 @@ import pytest
 
 from harness import run_bench
 
-CASES = ["one_queue_every_4_cycles", "mixed_queues_every_4_cycles", "random_gaps", "one_queue_random_gaps",
-         "empty_queues", "hostile_registers", "time_wraps", "idle_from_zero_to_half_the_range", "the_counts_saturate",
-         "a_cleared_average_starts_from_zero", "reset_forgets_everything"]
+CASES = [
+    "one_queue_every_4_cycles",
+    "mixed_queues_every_4_cycles",
+    "random_gaps",
+    "one_queue_random_gaps",
+    "empty_queues",
+    "hostile_registers",
+    "time_wraps",
+    "idle_from_zero_to_half_the_range",
+    "the_counts_saturate",
+    "a_cleared_average_starts_from_zero",
+    "reset_forgets_everything",
+]
 
 
 @pytest.mark.parametrize("case", CASES)

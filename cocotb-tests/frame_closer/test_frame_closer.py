@@ -22,10 +22,12 @@ class Bench:
 
     async def start(self) -> Bench:
         dut = self.dut
-        self.source = Source(dut.clk, dut.s_axis_tvalid, dut.s_axis_tready, axis_fields(dut, "s_axis"), self.rng,
-                             self.gap)
-        self.sink = Sink(dut.clk, dut.rst, dut.m_axis_tvalid, dut.m_axis_tready, axis_fields(dut, "m_axis"), self.rng,
-                         self.stall)
+        self.source = Source(
+            dut.clk, dut.s_axis_tvalid, dut.s_axis_tready, axis_fields(dut, "s_axis"), self.rng, self.gap
+        )
+        self.sink = Sink(
+            dut.clk, dut.rst, dut.m_axis_tvalid, dut.m_axis_tready, axis_fields(dut, "m_axis"), self.rng, self.stall
+        )
         await start(dut)
         return self
 

@@ -17,7 +17,7 @@ from fractions import Fraction
 from .params import BYTES_AFTER, BYTES_BEFORE, BYTES_OFF, GEOMETRIC, UNIFORM_WAIT, RedParams
 
 #: relative error that a chain of a dozen double operations can have
-FLOAT = 2.0 ** -48
+FLOAT = 2.0**-48
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,20 @@ class Natural:
     @classmethod
     def of(cls, raw: RedParams) -> Natural:
         """The natural values of raw parameters (each rounded to a double, 2^-53 relative)."""
-        return cls(float(raw.w), raw.idle_rate, float(raw.minimum_units), float(raw.maximum_units),
-                   float(raw.slope), float(raw.gentle_slope), float(raw.max_p_value),
-                   float(raw.mean_reciprocal), raw.spread, raw.byte_mode, raw.gentle, raw.exempt_first)
+        return cls(
+            float(raw.w),
+            raw.idle_rate,
+            float(raw.minimum_units),
+            float(raw.maximum_units),
+            float(raw.slope),
+            float(raw.gentle_slope),
+            float(raw.max_p_value),
+            float(raw.mean_reciprocal),
+            raw.spread,
+            raw.byte_mode,
+            raw.gentle,
+            raw.exempt_first,
+        )
 
 
 @dataclass(frozen=True)
@@ -80,8 +91,9 @@ class OracleRed:
         self.count = 0
         self.count_bytes = 0
 
-    def judge(self, average: float, packets: int, length: int, u: float, natural: Natural,
-              average_error: float = 0.0) -> Ruling:
+    def judge(
+        self, average: float, packets: int, length: int, u: float, natural: Natural, average_error: float = 0.0
+    ) -> Ruling:
         """RED's decision; `average_error` bounds |average - the hardware's average|."""
         edges = [natural.minimum, natural.maximum * (2 if natural.gentle else 1)]
         if natural.gentle:
@@ -121,8 +133,16 @@ def _base(average: float, natural: Natural) -> tuple[float, float]:
     return min(1.0, natural.max_p + rise), natural.gentle_slope
 
 
-def _spread(p_b: float, slope: float, count: int, count_bytes: int, length: int, u: float,
-            natural: Natural, average_error: float) -> Ruling:
+def _spread(
+    p_b: float,
+    slope: float,
+    count: int,
+    count_bytes: int,
+    length: int,
+    u: float,
+    natural: Natural,
+    average_error: float,
+) -> Ruling:
     """p_a from p_b by the selected method, and the bound of docs/modules/red.md."""
     size, spacing = 1.0, float(count)
     if natural.byte_mode != BYTES_OFF:
@@ -131,16 +151,16 @@ def _spread(p_b: float, slope: float, count: int, count_bytes: int, length: int,
         spacing = count_bytes * natural.mean_reciprocal
     omega = 2.0 if natural.spread == UNIFORM_WAIT else 1.0
 
-    error_p = slope * (2.0 ** -15 + average_error) + 2.0 ** -32
+    error_p = slope * (2.0**-15 + average_error) + 2.0**-32
     if natural.byte_mode == BYTES_BEFORE:
         # Floyd 1993: p_b itself carries the size
         scaled, after = p_b * size, 1.0
-        h, error_h = spacing * size, spacing * 2.0 ** -20
+        h, error_h = spacing * size, spacing * 2.0**-20
     else:
         scaled, after = p_b, size
-        h, error_h = spacing, 2.0 ** -20 if natural.byte_mode == BYTES_AFTER else 0.0
+        h, error_h = spacing, 2.0**-20 if natural.byte_mode == BYTES_AFTER else 0.0
     product = spacing * scaled
-    error_kappa = 0.0 if natural.byte_mode == BYTES_OFF else 2.0 ** -20
+    error_kappa = 0.0 if natural.byte_mode == BYTES_OFF else 2.0**-20
 
     if natural.spread == GEOMETRIC:
         p_a = scaled * after
@@ -148,7 +168,7 @@ def _spread(p_b: float, slope: float, count: int, count_bytes: int, length: int,
         bound += FLOAT * p_a
         return Ruling(u < p_a, p_a, p_b, bound, abs(u - p_a) <= bound)
 
-    error_g = error_kappa + u * error_h + 2.0 ** -20
+    error_g = error_kappa + u * error_h + 2.0**-20
     total = error_p * (size + u * h) + p_b * error_g + FLOAT * (omega + product)
     left = omega - product
     if left > 0.0:
@@ -175,4 +195,4 @@ def saturated(count: int, count_bytes: int, length: int, u: float, natural: Natu
     elif natural.byte_mode == BYTES_BEFORE:
         h = count * size
     g = size if natural.spread == GEOMETRIC else size + u * h
-    return size >= 2.0 ** 14 or h >= 2.0 ** 16 or g >= 2.0 ** 16 or count >= 65535 or count_bytes >= 1 << 24
+    return size >= 2.0**14 or h >= 2.0**16 or g >= 2.0**16 or count >= 65535 or count_bytes >= 1 << 24

@@ -135,14 +135,23 @@ def _common(rng: Random, weight: int, low: Fraction, high: Fraction, top: Fracti
     idle = scaled(Fraction(1, rng.choice([1, 51, 67, 1200, 800000])))
     reciprocal = scaled(Fraction(1 << 20, mean))
     return RedParams(
-        weight=weight, decay=decay_of(weight),
-        idle_mantissa=idle[0], idle_exponent=idle[1],
-        minimum=min(int(low * 2048), 0xFFFFFFFF), maximum=min(int(high * 2048), 0xFFFFFFFF),
-        slope_mantissa=slope[0], slope_exponent=slope[1],
-        gentle_mantissa=gentle[0], gentle_exponent=gentle[1],
+        weight=weight,
+        decay=decay_of(weight),
+        idle_mantissa=idle[0],
+        idle_exponent=idle[1],
+        minimum=min(int(low * 2048), 0xFFFFFFFF),
+        maximum=min(int(high * 2048), 0xFFFFFFFF),
+        slope_mantissa=slope[0],
+        slope_exponent=slope[1],
+        gentle_mantissa=gentle[0],
+        gentle_exponent=gentle[1],
         max_p=min(int(top * (1 << 32)), 0xFFFFFFFF),
-        mean_mantissa=reciprocal[0], mean_exponent=reciprocal[1],
-        spread=rng.randrange(3), byte_mode=rng.randrange(3), **_flags(rng))
+        mean_mantissa=reciprocal[0],
+        mean_exponent=reciprocal[1],
+        spread=rng.randrange(3),
+        byte_mode=rng.randrange(3),
+        **_flags(rng),
+    )
 
 
 def _flags(rng: Random) -> dict[str, bool]:
@@ -160,10 +169,20 @@ def adversarial(rng: Random) -> RedParams:
     """Any bit pattern that the registers can hold (weights stay legal), ends preferred; min may exceed max."""
     weight = weight_at_random(rng)
     return RedParams(
-        weight=weight, decay=decay_of(weight) if rng.random() < 0.5 else _extreme(rng, 42),
-        idle_mantissa=_extreme(rng, 18), idle_exponent=_extreme(rng, 6),
-        minimum=_extreme(rng, 32), maximum=_extreme(rng, 32),
-        slope_mantissa=_extreme(rng, 18), slope_exponent=_extreme(rng, 6),
-        gentle_mantissa=_extreme(rng, 18), gentle_exponent=_extreme(rng, 6),
-        max_p=_extreme(rng, 32), mean_mantissa=_extreme(rng, 18), mean_exponent=_extreme(rng, 6),
-        spread=rng.randrange(3), byte_mode=rng.randrange(3), **_flags(rng))
+        weight=weight,
+        decay=decay_of(weight) if rng.random() < 0.5 else _extreme(rng, 42),
+        idle_mantissa=_extreme(rng, 18),
+        idle_exponent=_extreme(rng, 6),
+        minimum=_extreme(rng, 32),
+        maximum=_extreme(rng, 32),
+        slope_mantissa=_extreme(rng, 18),
+        slope_exponent=_extreme(rng, 6),
+        gentle_mantissa=_extreme(rng, 18),
+        gentle_exponent=_extreme(rng, 6),
+        max_p=_extreme(rng, 32),
+        mean_mantissa=_extreme(rng, 18),
+        mean_exponent=_extreme(rng, 6),
+        spread=rng.randrange(3),
+        byte_mode=rng.randrange(3),
+        **_flags(rng),
+    )

@@ -106,8 +106,9 @@ class Red:
         self.count = 0
         self.count_bytes = 0
 
-    def take(self, average: int, packets: int, length: int, ecn: int, draw: int,
-             params: RedParams, idle_slots: int = 0) -> Verdict:
+    def take(
+        self, average: int, packets: int, length: int, ecn: int, draw: int, params: RedParams, idle_slots: int = 0
+    ) -> Verdict:
         """Decide about an arrival of `length` bytes that found `packets` packets."""
         where = region(average, params)
         self._taken.append(length)
@@ -131,8 +132,9 @@ class Red:
             cause = EARLY
         if not hit or packets < 2:
             cause = NONE
-        return Verdict(answer(cause, ecn, params), cause, average, self.count, p, idle_slots,
-                       where, self.count_bytes, exempt)
+        return Verdict(
+            answer(cause, ecn, params), cause, average, self.count, p, idle_slots, where, self.count_bytes, exempt
+        )
 
     def commit(self, length: int, selected: bool, dropped: bool) -> None:
         """What really happened to the oldest request without a commit."""

@@ -63,8 +63,14 @@ class Bench:
 
     async def start(self) -> Bench:
         self.config.drive(self.dut)
-        self.source = Source(self.dut.clk, self.dut.s_axis_tvalid, self.dut.s_axis_tready,
-                             axis_fields(self.dut, "s_axis"), self.rng, self.gap)
+        self.source = Source(
+            self.dut.clk,
+            self.dut.s_axis_tvalid,
+            self.dut.s_axis_tready,
+            axis_fields(self.dut, "s_axis"),
+            self.rng,
+            self.gap,
+        )
         await start(self.dut, discard=0)
         cocotb.start_soon(self._monitor())
         return self
@@ -72,9 +78,19 @@ class Bench:
     async def _monitor(self) -> None:
         dut = self.dut
         word = {name: getattr(dut, f"word_payload_{name}") for name in ("data", "first", "cellStart", "index", "last")}
-        end = {name: getattr(dut, f"end_payload_{name}") for name in (
-            "kind", "bytes", "meta_length", "meta_queue", "meta_ecn", "meta_ipVersion", "meta_ipOffset",
-            "meta_exempt")}
+        end = {
+            name: getattr(dut, f"end_payload_{name}")
+            for name in (
+                "kind",
+                "bytes",
+                "meta_length",
+                "meta_queue",
+                "meta_ecn",
+                "meta_ipVersion",
+                "meta_ipOffset",
+                "meta_exempt",
+            )
+        }
         before = False
         while True:
             await RisingEdge(dut.clk)
@@ -84,8 +100,11 @@ class Bench:
             if int(dut.hint_valid.value):
                 self.hints.append((cycle(), int(dut.hint_payload_queue.value)))
             if int(dut.end_valid.value):
-                self.received.append(Received(self.words, self.hints,
-                                              (cycle(), {name: int(signal.value) for name, signal in end.items()})))
+                self.received.append(
+                    Received(
+                        self.words, self.hints, (cycle(), {name: int(signal.value) for name, signal in end.items()})
+                    )
+                )
                 self.words, self.hints = [], []
             if before:
                 assert not any(int(v.value) for v in (dut.word_valid, dut.hint_valid, dut.end_valid))
@@ -170,8 +189,14 @@ def check_frame(beats: Sequence[tuple[int, Item]], received: Received, config: C
         frame = bytes_of([b for _, b in beats])
         assert b"".join(w["data"].to_bytes(16, "little") for _, w in received.words)[: len(frame)] == frame
         meta = classify(frame, config.default_queue, config.dscp_queue)
-        got = (end["meta_length"], end["meta_queue"], end["meta_ecn"], end["meta_ipVersion"], end["meta_ipOffset"],
-               end["meta_exempt"])
+        got = (
+            end["meta_length"],
+            end["meta_queue"],
+            end["meta_ecn"],
+            end["meta_ipVersion"],
+            end["meta_ipOffset"],
+            end["meta_exempt"],
+        )
         want = (meta.length, meta.queue, meta.ecn, meta.ip_version, meta.ip_offset, meta.exempt)
         assert got == want, f"{frame[:40].hex()}: {got}, expected {want}"
         deciding = 2 if frame[12:14] in TAG_TYPES and len(beats) > 2 else 1
@@ -301,8 +326,17 @@ async def names_the_first_cause_of_bad_runt_oversize(dut: Any) -> None:
     config.drive(dut)
     await ClockCycles(dut.clk, 2)
     expected = []
-    for length, tuser, kind in ((65, 1, BAD), (13, 1, BAD), (13, 0, RUNT), (14, 0, GOOD), (64, 0, GOOD),
-                                (65, 0, OVERSIZE), (72, 0, OVERSIZE), (9300, 1, BAD), (1, 0, RUNT)):
+    for length, tuser, kind in (
+        (65, 1, BAD),
+        (13, 1, BAD),
+        (13, 0, RUNT),
+        (14, 0, GOOD),
+        (64, 0, GOOD),
+        (65, 0, OVERSIZE),
+        (72, 0, OVERSIZE),
+        (9300, 1, BAD),
+        (1, 0, RUNT),
+    ):
         bench.send([bench.rng.randbytes(length)], tuser)
         expected.append(kind)
     await bench.idle()
@@ -381,9 +415,15 @@ async def takes_a_configuration_as_of_the_beats_that_need_it(dut: Any, gap: floa
         cycles = [at for at, _ in beats]
         frame = bytes_of([b for _, b in beats])
         deciding = min(len(beats) - 1, 2 if frame[12:14] in TAG_TYPES else 1)
-        check_frame(beats, received, Config(
-            in_effect[cycles[0] - 1].max_frame, in_effect[cycles[0]].default_queue,
-            in_effect[cycles[deciding] + 1].dscp_queue))
+        check_frame(
+            beats,
+            received,
+            Config(
+                in_effect[cycles[0] - 1].max_frame,
+                in_effect[cycles[0]].default_queue,
+                in_effect[cycles[deciding] + 1].dscp_queue,
+            ),
+        )
 
 
 @cocotb.test()
@@ -391,8 +431,7 @@ async def takes_a_configuration_as_of_the_beats_that_need_it(dut: Any, gap: floa
 async def drops_the_frames_that_a_reset_or_discard_meets_and_no_other(dut: Any, signal: str, gap: float) -> None:
     bench = await Bench(dut, f"{signal} {gap}", gap).start()
     rng = bench.rng
-    bench.send([traffic.frame(rng) if rng.random() < 0.8 else rng.randbytes(rng.randrange(1, 14))
-                for _ in range(600)])
+    bench.send([traffic.frame(rng) if rng.random() < 0.8 else rng.randbytes(rng.randrange(1, 14)) for _ in range(600)])
     lengths = (1, 2, 3, 40)
     while not bench.source.idle:
         await ClockCycles(dut.clk, rng.randrange(1, 60))
@@ -425,8 +464,9 @@ async def receives_the_frame_after_a_torn_one_whole(dut: Any) -> None:
         dut.rst.value = 0
         await bench.idle()
         sent = split(bench.source.sent)
-        met = [beats for beats in sent
-               if not any(t in bench.silenced for t in range(beats[0][0], beats[-1][0] + LATENCY))]
+        met = [
+            beats for beats in sent if not any(t in bench.silenced for t in range(beats[0][0], beats[-1][0] + LATENCY))
+        ]
         assert met == [sent[1]]
         bench.check(met)
 

@@ -30,8 +30,9 @@ class Bench:
         fields = {name: getattr(dut, f"input_payload_{name}") for name in ("data", "keep", "first", "last")}
         fields |= {name: getattr(dut, f"input_payload_info_{name}") for name in INFO}
         self.source = Source(dut.clk, dut.input_valid, dut.input_ready, fields, self.rng, self.gap)
-        self.sink = Sink(dut.clk, dut.rst, dut.m_axis_tvalid, dut.m_axis_tready, axis_fields(dut, "m_axis"), self.rng,
-                         self.stall)
+        self.sink = Sink(
+            dut.clk, dut.rst, dut.m_axis_tvalid, dut.m_axis_tready, axis_fields(dut, "m_axis"), self.rng, self.stall
+        )
         await start(dut)
         return self
 
@@ -108,8 +109,13 @@ async def marks_ect_frames_and_passes_all_others_unchanged(dut: Any, gap: float,
 async def keeps_right_checksums_right(dut: Any, stall: float) -> None:
     """Every ECN codepoint, tag count and version; scapy's checksums verify before and after."""
     bench = await Bench(dut, f"right {stall}", 0.0, stall).start()
-    frames = [ip_frame(bench.rng, tags, v6, ecn) for tags in range(3) for v6 in (False, True)
-              for ecn in (NOT_ECT, ECT1, ECT0, CE) for _ in range(12)]
+    frames = [
+        ip_frame(bench.rng, tags, v6, ecn)
+        for tags in range(3)
+        for v6 in (False, True)
+        for ecn in (NOT_ECT, ECT1, ECT0, CE)
+        for _ in range(12)
+    ]
     metas = [classify(frame, 0, MAP) for frame in frames]
     assert all(header_sum(f, m) == 0 for f, m in zip(frames, metas, strict=True) if m.ip_version == 1)
     await run_frames(bench, frames, [True] * len(frames))
@@ -119,10 +125,18 @@ async def keeps_right_checksums_right(dut: Any, stall: float) -> None:
 async def keeps_wrong_checksums_equally_wrong(dut: Any) -> None:
     """Both ends of the range, where the subtraction wraps, and values between."""
     bench = await Bench(dut, "wrong").start()
-    values = [*range(8), *range(0xFFF8, 0x10000), 0x00FF, 0x0100, 0x0101, 0xFF00,
-              *(bench.rng.randrange(65536) for _ in range(60))]
-    frames = [ip_frame(bench.rng, tags, False, ecn, value) for value in values for tags in range(3)
-              for ecn in (ECT1, ECT0)]
+    values = [
+        *range(8),
+        *range(0xFFF8, 0x10000),
+        0x00FF,
+        0x0100,
+        0x0101,
+        0xFF00,
+        *(bench.rng.randrange(65536) for _ in range(60)),
+    ]
+    frames = [
+        ip_frame(bench.rng, tags, False, ecn, value) for value in values for tags in range(3) for ecn in (ECT1, ECT0)
+    ]
     await run_frames(bench, frames, [True] * len(frames))
 
 

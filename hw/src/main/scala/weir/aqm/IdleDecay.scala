@@ -56,111 +56,115 @@ case class IdleDecay(c: WeirConfig) extends Component {
   /** alive(n): the queue whose hint is in stage cn and not stale, one bit a queue; stages 1 to 10 */
   val alive = Vec.fill(11)(Bits(c.queues bits))
   alive(0) := hints
+  /** a hint, stale or not, is in cn */
+  val moves = Vec.fill(11)(Bool())
+  moves(0) := io.hint.valid
+  for (n <- 1 to 10) moves(n) := RegNext(moves(n - 1)) init False
   for (n <- 1 to 10) alive(n) := RegNext(if (n == 1) alive(0) else alive(n - 1) & ~stale) init 0
 
   /** i = max(0, now − idleSince), sign still in bit 47 */
   val c0 = new Area {
     val emptiedNow = io.emptied.valid && io.emptied.queue === io.hint.queue
     val arrivedNow = io.arrival.valid && io.arrival.empty && io.arrival.queue === io.hint.queue
-    /** three subtractions rather than one after the choice: which it is comes late */
-    val idleNs = UInt(c.timeWidth bits)
-    idleNs := io.hint.nowNs - PerQueue(idleSince, io.hint.queue)
-    when(arrivedNow)(idleNs := io.hint.nowNs - io.arrival.nowNs)
-    when(emptiedNow)(idleNs := io.hint.nowNs - io.emptied.nowNs)
+    val since = UInt(c.timeWidth bits)
+    since := PerQueue(idleSince, io.hint.queue)
+    when(arrivedNow)(since := io.arrival.nowNs)
+    when(emptiedNow)(since := io.emptied.nowNs)
+    val idleNs = io.hint.nowNs - since
     val rate = PerQueue(io.config, io.hint.queue).idleRate
   }
 
   /** i·Rm, partial products */
   val c1 = new Area {
-    val queue = RegNext(io.hint.queue)
-    val idleNs = RegNext(c0.idleNs)
-    val rate = RegNext(c0.rate)
-    val product = new PartialProducts(idleNs(46 downto 0), rate.mantissa)
+    val queue = RegNextWhen(io.hint.queue, moves(0))
+    val idleNs = RegNextWhen(c0.idleNs, moves(0))
+    val rate = RegNextWhen(c0.rate, moves(0))
+    val product = new PartialProducts(idleNs(46 downto 0), rate.mantissa, moves(1))
   }
 
   /** i·Rm, and where the 22 bits of m end in it */
   val c2 = new Area {
-    val queue = RegNext(c1.queue)
-    val negative = RegNext(c1.idleNs.msb)
-    val exponent = RegNext(c1.rate.exponent)
+    val queue = RegNextWhen(c1.queue, moves(1))
+    val negative = RegNextWhen(c1.idleNs.msb, moves(1))
+    val exponent = RegNextWhen(c1.rate.exponent, moves(1))
     val product = c1.product.sum(65)
     val above = ShiftSaturate.above(65, exponent, 22)
   }
 
   /** min((i·Rm) >> Re, 2^22 − 1); the bound is 2^22 − 2, corrected in c4 */
   val c3 = new Area {
-    val queue = RegNext(c2.queue)
-    val product = RegNext(c2.negative ? U(0, 65 bits) | c2.product)
-    val exponent = RegNext(c2.exponent)
-    val above = RegNext(c2.above)
+    val queue = RegNextWhen(c2.queue, moves(2))
+    val product = RegNextWhen(c2.negative ? U(0, 65 bits) | c2.product, moves(2))
+    val exponent = RegNextWhen(c2.exponent, moves(2))
+    val above = RegNextWhen(c2.above, moves(2))
     val slots = ShiftSaturate(product, exponent, above, 22)
     val decay = PerQueue(io.config, queue).decay
   }
 
   /** m·C, partial products. With all ones the bound was passed by one: then m + 1 is the number itself. */
   val c4 = new Area {
-    val slots = RegNext(c3.slots)
-    val decay = RegNext(c3.decay)
+    val slots = RegNextWhen(c3.slots, moves(3))
+    val decay = RegNextWhen(c3.decay, moves(3))
     val bounded = slots.andR
-    val product = new PartialProducts(slots(17 downto 0), decay)
+    val product = new PartialProducts(slots(17 downto 0), decay, moves(4))
     /** the upper four bits of m times C, counts 2^18 times; four rows are too few for a multiplier */
-    val upper = RegNext(CarrySave.sum((0 until 4).map(b => (slots(18 + b) ? decay | U(0)) -> b), 46))
+    val upper = RegNextWhen(CarrySave.sum((0 until 4).map(b => (slots(18 + b) ? decay | U(0)) -> b), 46), moves(4))
   }
 
   /** y = (m+1)·C = m·C + C */
   val c5 = new Area {
-    val slots = RegNext(c4.slots & ~(c4.bounded.asUInt.resize(22)))
-    val once = RegNext(c4.bounded ? U(0, 42 bits) | c4.decay)
+    val slots = RegNextWhen(c4.slots & ~(c4.bounded.asUInt.resize(22)), moves(4))
+    val once = RegNextWhen(c4.bounded ? U(0, 42 bits) | c4.decay, moves(4))
     val exponent = CarrySave.sum(c4.product.parts ++ Seq(c4.upper -> 18, once -> 0), 64)
   }
 
   /** f_hi to the ROM; z = (f_lo·11629080) >> 15 = (f_lo·1453635) >> 12, 1453635 = 5·2^18 + 142915 */
   val c6 = new Area {
-    val slots = RegNext(c5.slots)
-    val exponent = RegNext(c5.exponent)
+    val slots = RegNextWhen(c5.slots, moves(5))
+    val exponent = RegNextWhen(c5.exponent, moves(5))
     val fractionHigh = exponent(35 downto 27)
     val fractionLow = exponent(26 downto 0)
     val rom = Exp2Rom()
     rom.io.fraction := fractionHigh
-    val product = new PartialProducts(fractionLow, U(IdleDecay.ln2Low, 18 bits))
-    val five = RegNext(fractionLow +^ (fractionLow << 2))
+    val product = new PartialProducts(fractionLow, U(IdleDecay.ln2Low, 18 bits), moves(6))
+    val five = RegNextWhen(fractionLow +^ (fractionLow << 2), moves(6))
   }
 
   /** z, 45 fraction bits; the shift I, at 40 and above 63 */
   val c7 = new Area {
-    val slots = RegNext(c6.slots)
-    val whole = RegNext(c6.exponent(63 downto 36))
+    val slots = RegNextWhen(c6.slots, moves(6))
+    val whole = RegNextWhen(c6.exponent(63 downto 36), moves(6))
     val shift = (whole >= 40) ? U(63, 6 bits) | whole.resize(6)
     val z = CarrySave.sum(c6.product.parts :+ (c6.five -> 18), 48)(47 downto 12)
   }
 
   /** T·z, and z²/2, whose upper 26 bits are zz */
   val c8 = new Area {
-    val slots = RegNext(c7.slots)
-    val shift = RegNext(c7.shift)
-    val z = RegNext(c7.z)
+    val slots = RegNextWhen(c7.slots, moves(7))
+    val shift = RegNextWhen(c7.shift, moves(7))
+    val z = RegNextWhen(c7.z, moves(7))
     val power = c6.rom.io.value
-    val product = new PartialProducts(power, z)
+    val product = new PartialProducts(power, z, moves(8))
     val zTop = z(35 downto 18)
-    val square = RegNext(zTop * zTop)
+    val square = RegNextWhen(zTop * zTop, moves(8))
   }
 
   /** T − ((T·h) >> 45) with h = z − zz is ⌊(T·2^45 + 2^45 − 1 − T·z + T·zz) / 2^45⌋: first without T·zz */
   val c9 = new Area {
-    val slots = RegNext(c8.slots)
-    val shift = RegNext(c8.shift)
-    val power = RegNext(c8.power)
+    val slots = RegNextWhen(c8.slots, moves(8))
+    val shift = RegNextWhen(c8.shift, moves(8))
+    val power = RegNextWhen(c8.power, moves(8))
     val zz = c8.square(35 downto 10)
-    val product = new PartialProducts(power, zz)
+    val product = new PartialProducts(power, zz, moves(9))
     val ceiling = power @@ U(BigInt("1" * 45, 2), 45 bits)
     val linear = CarrySave.difference(ceiling, c8.product.parts, 81)
   }
 
   /** the mantissa, before >> I */
   val c10 = new Area {
-    val slots = RegNext(c9.slots)
-    val shift = RegNext(c9.shift)
-    val linear = RegNext(c9.linear)
+    val slots = RegNextWhen(c9.slots, moves(9))
+    val shift = RegNextWhen(c9.shift, moves(9))
+    val linear = RegNextWhen(c9.linear, moves(9))
     val mantissa = CarrySave.sum(c9.product.parts :+ (linear -> 0), 81)(80 downto 45)
   }
 
