@@ -230,7 +230,7 @@ class WeirCore(c: WeirConfig) extends Component {
       val cause = Mux(linkDown, U(Cause.linkDown, 4 bits), U(Cause.none, 4 bits))
       val words = Vec(
         time(31 downto 0).asBits,
-        B(0, 2 bits) ## descriptor.ecn ## cause ## action ## U(TraceRecord.kindDeparture, 2 bits) ##
+        B(0, 1 bit) ## descriptor.exempt ## descriptor.ecn ## cause ## action ## U(TraceRecord.kindDeparture, 2 bits) ##
           queue.resize(4) ## time(47 downto 32),
         (descriptor.mark ## descriptor.length).resize(32),
         fill.bytes.asBits.resize(32),

@@ -149,7 +149,9 @@ class Admit(c: WeirConfig) extends Component {
     val overThen = RegNext(over)
     val needed = Mux(after.msb, S(0, 16 bits), after) - before
     val shared = RegNext(needed.asUInt.resize(16 bits) + io.sharedUsed.resize(16 bits))
-    val beyond = RegNext(shared > io.sharedCells.resize(16 bits) || overThen)
+    /** an arrival within its queue's reserve passes, whatever the others hold */
+    val needs = RegNext(needed =/= 0)
+    val beyond = RegNext(needs && shared > io.sharedCells.resize(16 bits) || overThen)
     /** at t4 of the request */
     val exceeded = Delay(beyond, latency - 4)
   }
@@ -228,6 +230,7 @@ class Admit(c: WeirConfig) extends Component {
     io.link.descriptor.chain := arrival.chain
     io.link.descriptor.length := arrival.meta.length
     io.link.descriptor.ecn := arrival.meta.ecn
+    io.link.descriptor.exempt := arrival.meta.exempt
     io.link.descriptor.mark := commit.action === Action.mark
     io.link.descriptor.ipVersion := arrival.meta.ipVersion
     io.link.descriptor.ipOffset := arrival.meta.ipOffset

@@ -23,6 +23,8 @@ case class Descriptor(c: WeirConfig) extends Bundle {
   val length = c.length
   /** codepoint on arrival */
   val ecn = UInt(2 bits)
+  /** to a protected group address */
+  val exempt = Bool()
   /** CE is to be written at the egress */
   val mark = Bool()
   /** 0 none, 1 IPv4, 2 IPv6 */
