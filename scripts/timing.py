@@ -205,6 +205,7 @@ def record(result: dict[str, Any]) -> None:
 
 
 def measure(a: argparse.Namespace) -> dict[str, Any]:
+    measured = commit()
     module = a.top or f"weir_{a.preset.replace('-', '_')}"
     source = a.verilog or ROOT / "build" / "rtl" / a.preset / f"{module}.v"
     if not source.is_file():
@@ -231,7 +232,7 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
         "preset": a.preset,
         "fmax_mhz": [round(r["mhz"], 2) for r in reports],
         **size,
-        "commit": commit(),
+        "commit": measured,
     }
 
 

@@ -13,6 +13,6 @@ def test_core(bench: str) -> None:
     run_bench("core", f"bench_{bench}", preset="small")
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_core_without_red() -> None:
     run_bench("core", "bench_tail", preset="tail")

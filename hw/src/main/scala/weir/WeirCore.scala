@@ -296,10 +296,10 @@ class WeirCore(c: WeirConfig) extends Component {
     /** the shaper's deadline, or a time that has passed if it has none */
     val limited = RegNext(schedule.io.throttled) init False
     val wake = RegNext(schedule.io.throttled ? shape.io.wake | (nowNs - 2)) init 0
-    /** The deadline is so near, or so lately past, that the shaper is about to act. It takes four cycles to do so, in
+    /** As of the cycle that `nowNs` is of. The deadline is so near, or so lately past, that the shaper is about to act. It takes four cycles to do so, in
       * which `active` follows, so that there is no gap between this and the grant.
       */
-    val distance = wake - nowNs
+    val distance = RegNext(wake - io.now_ns) init 0
     val near = limited && (distance.msb || distance < 64)
 
     private val held = queues.io.ready.orR && !schedule.io.throttled

@@ -46,9 +46,9 @@ case class Ewma(c: WeirConfig) extends Component {
   decay.io.arrival.empty := io.request.packets === 0
   io.stall := decay.io.stall
 
-  /** avg' = base + (weight·difference + 2^35) >> 36:
-    * normal: base = avg, weight = W36, difference = q − avg;  after m ≥ 1 idle slots: base = 0, weight = A_idle,
-    * difference = avg;  w = 1: base = q, or 0 after idle slots, weight = 0.
+  /** avg' = (retained·avg + kept + share·q + 2^36·base + 2^35) >> 36; no arithmetic in t0, operands come late:
+    * normal: retained = 2^36 − 1 − W36, kept = avg, share = W36;  after m ≥ 1 idle slots: retained = A_idle;
+    * w = 1: base = q, or nothing after idle slots. What is not named is 0.
     */
   val t0 = new Area {
     val queue = io.request.queue
@@ -56,56 +56,55 @@ case class Ewma(c: WeirConfig) extends Component {
     val unity = red.weight.msb
     val idle = io.request.packets === 0 && decay.io.factor.decays
     val average = PerQueue(averages, queue)
-    val level = io.quantity @@ U(0, 22 bits)
-    val minuend = idle ? average | level
-    val subtrahend = idle ? U(0, 43 bits) | average
-    /** two's complement */
-    val difference = minuend.resize(44) - subtrahend.resize(44)
     val decayed = decay.io.factor.mantissa >> decay.io.factor.shift
-    val weight = UInt(36 bits)
-    weight := idle ? decayed | red.weight(35 downto 0)
-    when(unity)(weight := 0)
-    val base = UInt(43 bits)
-    base := unity ? level | average
-    when(idle)(base := 0)
+    val weight = red.weight(35 downto 0)
+    val retained = unity ? U(0, 36 bits) | (idle ? decayed | ~weight)
+    val share = (unity || idle) ? U(0, 36 bits) | weight
     val update = io.request.valid && !PerQueue.bit(io.clear, queue)
   }
 
-  /** weight·difference as unsigned partial products; a negative difference is 2^44 too large, so weight·2^44 comes
-    * off the base. The base without and with each threshold subtracted, 22 fraction bits, modulo 2^45.
+  /** The products in parts of 18 × 18 bits; 2^36·base without and with each threshold subtracted, 22 fraction bits,
+    * modulo 2^45
     */
   val t1 = new Area {
     val valid = RegNext(io.request.valid) init False
     val queue = RegNextWhen(t0.queue, io.request.valid)
     val slots = RegNextWhen(t0.idle ? decay.io.factor.slots | U(0), io.request.valid)
     val update = RegNext(t0.update) init False
-    val difference = RegNextWhen(t0.difference, io.request.valid)
-    val weight = RegNextWhen(t0.weight, io.request.valid)
-    val base = RegNextWhen(t0.base, io.request.valid)
+    val average = RegNextWhen(t0.average, io.request.valid)
+    val quantity = RegNextWhen(io.quantity, io.request.valid)
+    val retained = RegNextWhen(t0.retained, io.request.valid)
+    val share = RegNextWhen(t0.share, io.request.valid)
+    val unity = RegNextWhen(t0.unity, io.request.valid)
+    val idle = RegNextWhen(t0.idle, io.request.valid)
     val minimum = RegNextWhen(t0.red.minimum, io.request.valid)
     val maximum = RegNextWhen(t0.red.maximum, io.request.valid)
-    val product = new PartialProducts(weight, difference, valid)
-    val correction = difference.msb ? (weight << 8) | U(0, 44 bits)
+    val past = new PartialProducts(retained, average, valid)
+    val present = new PartialProducts(share, quantity, valid)
+    val kept = RegNextWhen((unity || idle) ? U(0, 43 bits) | average, valid)
+    val base = ((unity && !idle) ? quantity | U(0)) @@ U(0, 22 bits)
     val thresholds = Seq(Seq(), Seq(minimum -> 11), Seq(maximum -> 11), Seq(maximum -> 12))
-    val bases = Vec(thresholds.map(t => CarrySave.difference(base, (correction -> 0) +: t, 45)))
+    val bases = Vec(thresholds.map(t => CarrySave.difference(base, t, 45)))
   }
 
-  /** The product without the term that starts at 2^36, which joins the bases instead */
+  /** Both products; that part of the first that starts at 2^36 joins the bases instead */
   val t2 = new Area {
-    val update = RegNext(t1.update && !PerQueue.bit(io.clear, t1.queue)) init False
-    val product = CarrySave.sum(t1.product.parts.patch(Ewma.upperTerm, Nil, 1), 81)
     val valid = RegNext(t1.valid) init False
-    val bases = Vec(RegNextWhen(t1.bases, t1.valid).map(_ + t1.product.terms(Ewma.upperTerm)))
+    val update = RegNext(t1.update && !PerQueue.bit(io.clear, t1.queue)) init False
+    val past = CarrySave.sum(t1.past.parts.patch(Ewma.upperPart, Nil, 1), 81)
+    val present = CarrySave.sum(t1.present.parts.map { case (p, offset) => p -> (offset + 22) } :+ (t1.kept -> 0), 81)
+    val bases = Vec(RegNextWhen(t1.bases, t1.valid).map(_ + t1.past.terms(Ewma.upperPart)))
   }
 
-  /** Rounding and the last addition */
+  /** Rounding and the last additions */
   val t3 = new Area {
-    val update = RegNext(t2.update && !PerQueue.bit(io.clear, t1.queue)) init False
     val valid = RegNext(t2.valid) init False
-    val product = RegNextWhen(t2.product, t2.valid)
+    val update = RegNext(t2.update && !PerQueue.bit(io.clear, t1.queue)) init False
+    val past = RegNextWhen(t2.past, t2.valid)
+    val present = RegNextWhen(t2.present, t2.valid)
     val bases = RegNextWhen(t2.bases, t2.valid)
-    /** bit 35 as carry */
-    val results = Vec(bases.map(b => ((b @@ product(35)) + (product(80 downto 36) @@ True)) >> 1))
+    val sums = Vec(bases.map(b => CarrySave.sum(Seq(past -> 0, present -> 0, (b @@ True) -> 35), 81)))
+    val results = Vec(sums.map(_ >> 36))
   }
 
   /** t4: the results */
@@ -125,6 +124,6 @@ case class Ewma(c: WeirConfig) extends Component {
 }
 
 object Ewma {
-  /** which partial product is the lower limb of the weight by the upper limb of the difference */
-  val upperTerm = 2
+  /** which partial product is the lower limb of `retained` by the upper limb of the average */
+  val upperPart = 2
 }

@@ -66,11 +66,11 @@ case class IdleDecay(c: WeirConfig) extends Component {
   val c0 = new Area {
     val emptiedNow = io.emptied.valid && io.emptied.queue === io.hint.queue
     val arrivedNow = io.arrival.valid && io.arrival.empty && io.arrival.queue === io.hint.queue
-    val since = UInt(c.timeWidth bits)
-    since := PerQueue(idleSince, io.hint.queue)
-    when(arrivedNow)(since := io.arrival.nowNs)
-    when(emptiedNow)(since := io.emptied.nowNs)
-    val idleNs = io.hint.nowNs - since
+    /** three subtractions rather than one after the choice: which it is comes late */
+    val idleNs = UInt(c.timeWidth bits)
+    idleNs := io.hint.nowNs - PerQueue(idleSince, io.hint.queue)
+    when(arrivedNow)(idleNs := io.hint.nowNs - io.arrival.nowNs)
+    when(emptiedNow)(idleNs := io.hint.nowNs - io.emptied.nowNs)
     val rate = PerQueue(io.config, io.hint.queue).idleRate
   }
 

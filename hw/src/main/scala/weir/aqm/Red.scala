@@ -108,6 +108,8 @@ case class Red(c: WeirConfig) extends Component {
     when(spreading.before)(kept := sizes.sat(12))
     val h = count.io.restart ? spreading.restarted | kept
 
+    /** max_p where p = product >> k has it: added before the shift */
+    val shiftedMaxP = parameters.maxP.resize(95) |<< parameters.gentleSlope.exponent
     val lowerProduct = new PartialProducts(parameters.slope.mantissa, io.belowMinimum(42 downto 7).asUInt, stage(4))
     val upperProduct = new PartialProducts(parameters.gentleSlope.mantissa, io.belowMaximum(42 downto 7).asUInt, stage(4))
   }
@@ -143,12 +145,14 @@ case class Red(c: WeirConfig) extends Component {
   val t5 = new Area {
     val spread = new PartialProducts(middle.draw, middle.h, stage(5))
     val terms = (t4.lowerProduct.terms zip t4.upperProduct.terms).map { case (l, u) => middle.upper ? u | l }
-    val slope = CarrySave.sum(terms zip t4.lowerProduct.offsets, 54)
+    /** slope·(avg − threshold) + max_p·2^k */
+    val maxP = RegNextWhen(t4.shiftedMaxP, stage(4))
+    val slope = CarrySave.sum((terms zip t4.lowerProduct.offsets) :+ ((middle.upper ? maxP | U(0)) -> 0), 95)
     val exponent = middle.upper ? parameters.gentleSlope.exponent | parameters.slope.exponent
-    val above = ShiftSaturate.above(54, exponent, 32)
+    val above = ShiftSaturate.above(95, exponent, 32)
   }
 
-  /** g = κ + spread·((u·h) >> 24), saturation left to t8; p but for its bound: carry or overflow make it one */
+  /** g = κ + spread·((u·h) >> 24), saturation left to t8; p but for its bound: overflow makes it one */
   val t6 = new Area {
     /** two bits more than g has */
     val gExact = CarrySave.sum(t5.spread.parts :+ (size.kappa -> 24), 62) >> 24
@@ -157,7 +161,7 @@ case class Red(c: WeirConfig) extends Component {
     val slope = RegNextWhen(t5.slope, stage(5))
     val exponent = RegNextWhen(t5.exponent, stage(5))
     val above = RegNextWhen(t5.above, stage(5))
-    val fraction = (slope >> exponent).resize(32) +^ (middle.upper ? parameters.maxP | U(0))
+    val fraction = (slope >> exponent).resize(32)
     val overflow = ShiftSaturate.overflow(slope, above)
   }
 
@@ -165,17 +169,17 @@ case class Red(c: WeirConfig) extends Component {
   val t7 = new Area {
     val fraction = RegNextWhen(t6.fraction, stage(6))
     val overflow = RegNextWhen(t6.overflow, stage(6))
-    val one = overflow || fraction.msb
-    val decision = new PartialProducts(fraction(31 downto 0), t6.g, stage(7))
+    val one = overflow
+    val decision = new PartialProducts(fraction, t6.g, stage(7))
     /** p·g for the largest g, 2^36 − 1 */
-    val decisionSaturated = RegNextWhen((fraction(31 downto 0) << 36) - fraction(31 downto 0), stage(7))
-    val waiting = new PartialProducts(fraction(31 downto 0), middle.h, stage(7))
+    val decisionSaturated = RegNextWhen((fraction << 36) - fraction, stage(7))
+    val waiting = new PartialProducts(fraction, middle.h, stage(7))
   }
 
   /** Sums; the same tests for p = 1, which need no product */
   val t8 = new Area {
     val one = RegNextWhen(t7.one, stage(7))
-    val fraction = RegNextWhen(t7.fraction(31 downto 0), stage(7))
+    val fraction = RegNextWhen(t7.fraction, stage(7))
     val scaledDraw = middle.waits ? (middle.draw << 1) | middle.draw.resize(25)
     val decision = t6.gSaturated ? t7.decisionSaturated | t7.decision.sum(68)
     val waiting = t7.waiting.sum(68)
