@@ -2,18 +2,6 @@ package weir
 
 import spinal.core._
 
-/** A queue management policy that a build can contain. `id` is the value of the policy field of a queue's
-  * POLICY register; `feature` its bit in FEATURES; `latency` the cycles from a request to its verdict.
-  */
-sealed abstract class Policy(val id: Int, val name: String, val latency: Int)
-
-object Policy {
-  case object DropTail extends Policy(0, "drop-tail", 1)
-  case object Red extends Policy(1, "red", 10)
-
-  val all: Seq[Policy] = Seq(DropTail, Red)
-}
-
 /** Everything that is fixed when Verilog is generated. All of it can be read back from register block 0.
   *
   * @param name        preset name, used for file names
@@ -66,8 +54,13 @@ case class WeirConfig(
   /** Width of a queue measured in packets or frames. */
   val countWidth = 16
   val maxFrameBytes = 9216
-  /** A verdict leaves Admit this many cycles after its request, whatever the policy of the queue. */
-  val verdictLatency: Int = policies.map(_.latency).max
+  /** A verdict reaches Admit this many cycles after its request: of a policy that answers within the decision latency
+    * of the RED family, and of the others. Every policy of a class is awaited for the same time.
+    */
+  val fastLatency: Int = policies.map(_.latency).filter(_ <= Policy.fast).max max 5
+  val slowLatency: Int = policies.map(_.latency).max max fastLatency
+  /** the units of hardware that serve the policies */
+  val engines: Seq[PolicyEngine] = policies.toSeq.sortBy(_.id).flatMap(_.engine).distinct
 
   def has(policy: Policy): Boolean = policies.contains(policy)
   def queueId: UInt = UInt(queueWidth bits)

@@ -66,7 +66,10 @@ class WeirCore(c: WeirConfig) extends Component {
     val egress = new Egress(c)
     val rewrite = new Rewrite(c)
     val closer = new FrameCloser(c)
-    val red = if (c.has(Policy.Red)) new RedPolicy(c) else null
+    val release = new Release(c)
+    val trim = new Trim(c)
+    /** the policies' units, in the order of `c.engines` */
+    val units: Seq[PolicyUnit] = c.engines.map(e => e.build(c).setName(e.name))
     val traceMerge = new TraceMerge(c)
   }
   import path._
@@ -97,7 +100,7 @@ class WeirCore(c: WeirConfig) extends Component {
     admit.io.nowNs := nowNs
     admit.io.arrival << store.io.arrival
     admit.io.hold := control.registers.io.apply
-    control.registers.io.applyReady := admit.io.settled
+    control.registers.io.applyReady := admit.io.settled & release.io.settled
     admit.io.fill := backlog.io.fill
     admit.io.sharedUsed := backlog.io.sharedUsed
     admit.io.descriptor << descriptors.io.take
@@ -139,27 +142,47 @@ class WeirCore(c: WeirConfig) extends Component {
     val pending = late.valid || RegNext(late.valid, init = False) || RegNext(RegNext(late.valid, init = False), init = False)
   }
 
-  val policies = if (red != null) new ClockingArea(domain) {
-    red.io.config := Vec(queueConfig.map(_.red))
-    red.io.unit := Vec(queueConfig.map(_.unit))
-    red.io.clear := control.registers.io.clearAverage
-    red.io.hint.valid := hints.all.valid
-    red.io.hint.queue := hints.all.payload
-    red.io.hint.nowNs := nowNs
-    red.io.emptied.valid := backlog.io.emptied.valid
-    red.io.emptied.queue := backlog.io.emptied.payload
-    red.io.emptied.nowNs := nowNs
-    red.io.request.valid := admit.io.request.valid && admit.io.requestRed
-    red.io.request.payload := admit.io.request.payload
-    red.io.commit.valid := admit.io.commit.valid && admit.io.commitRed
-    red.io.commit.payload := admit.io.commit.payload
-    admit.io.verdictRed << red.io.verdict
-    val announced = hints.pending ? B(c.queues bits, default -> True) | B(0, c.queues bits)
-    admit.io.stall := red.io.stall | announced
-  } else new Area {
-    admit.io.verdictRed.valid := False
-    admit.io.verdictRed.payload := admit.io.verdictRed.payload.getZero
-    admit.io.stall := 0
+  /** Which engine serves a queue, which queues decide at departure. */
+  val roles = new ClockingArea(domain) {
+    private def runs(q: Int, policies: Iterable[Policy]): Bool =
+      policies.map(queueConfig(q).policy === _.id).foldLeft(False: Bool)(_ || _)
+    val engine = Vec(for (q <- 0 until c.queues) yield
+      RegNext(Cat(c.engines.map(e => runs(q, c.policies.filter(_.engine.contains(e)))))))
+    val decides = RegNext(B((0 until c.queues).map(q => runs(q, c.policies.filter(_.atDeparture)))))
+  }
+
+  val policies = new ClockingArea(domain) {
+    val clear = control.registers.io.clear
+    for ((unit, n) <- units.zipWithIndex) {
+      unit.io.nowNs := nowNs
+      unit.io.config << control.registers.io.config
+      unit.io.selected := B((0 until c.queues).map(roles.engine(_)(n)))
+      unit.io.unit := Vec(queueConfig.map(_.unit))
+      unit.io.applied := control.registers.io.applied
+      unit.io.clear := clear
+      unit.io.hint.valid := hints.all.valid
+      unit.io.hint.queue := hints.all.payload
+      unit.io.hint.nowNs := nowNs
+      unit.io.emptied.valid := backlog.io.emptied.valid
+      unit.io.emptied.queue := backlog.io.emptied.payload
+      unit.io.emptied.nowNs := nowNs
+      unit.io.request.valid := admit.io.request.valid && admit.io.requestEngine(n)
+      unit.io.request.payload := admit.io.request.payload
+      unit.io.commit.valid := admit.io.commit.valid && admit.io.commitEngine(n)
+      unit.io.commit.payload := admit.io.commit.payload
+      admit.io.verdicts(n) << unit.io.verdict
+      unit.io.departure << release.io.asked(n)
+      release.io.verdicts(n) << unit.io.departureVerdict
+    }
+    admit.io.stall := units.map(_.io.stall).foldLeft(B(0, c.queues bits))(_ | _)
+    if (units.nonEmpty) when(hints.pending)(admit.io.stall := B(c.queues bits, default -> True))
+    release.io.fill := backlog.io.fill
+    release.io.engine := roles.engine
+    release.io.decides := roles.decides
+    release.io.departure << queues.io.departure
+    trim.io.config := queueConfig
+    trim.io.link << admit.io.link
+    trim.io.departure << queues.io.departure
   }
 
   val sending = new ClockingArea(domain) {
@@ -171,8 +194,11 @@ class WeirCore(c: WeirConfig) extends Component {
     schedule.io.hold := control.reset.io.hold
     schedule.io.allowed := shape.io.allowed
     schedule.io.room := egress.io.room
-    schedule.io.departure << queues.io.departure
+    schedule.io.departure << release.io.released
+    schedule.io.over := trim.io.over
+    schedule.io.decides := roles.decides
     queues.io.grant << schedule.io.grant
+    queues.io.nowNs := nowNs
 
     shape.io.now := nowNs
     shape.io.cost := config.shaperCost
@@ -182,11 +208,11 @@ class WeirCore(c: WeirConfig) extends Component {
     val burst = RegNext(config.shaperBurst)
     val changed = RegNext(cost =/= config.shaperCost || burst =/= config.shaperBurst) init False
     shape.io.applied := changed
-    shape.io.charge.valid := queues.io.departure.valid && !queues.io.departure.discard
-    shape.io.charge.payload := queues.io.departure.descriptor.length
+    shape.io.charge.valid := release.io.released.valid && !release.io.released.discard
+    shape.io.charge.payload := release.io.released.descriptor.length
 
     egress.io.grant << schedule.io.grant
-    egress.io.departure << queues.io.departure
+    egress.io.departure << release.io.released
     cells.io.read << egress.io.read
     egress.io.word << cells.io.word
     freeList.io.lookup << egress.io.lookup
@@ -200,38 +226,44 @@ class WeirCore(c: WeirConfig) extends Component {
 
   /** What a departure leaves behind: an event, a trace record, a smaller queue. */
   val departing = new ClockingArea(domain) {
-    val departure = queues.io.departure
-    val granted = Delay(nowNs, 3)
-    backlog.io.leave.valid := departure.valid
-    backlog.io.leave.queue := departure.queue
-    backlog.io.leave.length := departure.descriptor.length
-    backlog.io.leave.cells := departure.descriptor.chain.cells
+    private val left = queues.io.departure
+    backlog.io.leave.valid := left.valid
+    backlog.io.leave.queue := left.queue
+    backlog.io.leave.length := left.descriptor.length
+    backlog.io.leave.cells := left.descriptor.chain.cells
+    /** q when it no longer holds the packet */
+    val fill = {
+      val queue = RegNext(RegNext(left.queue))
+      val shown = Delay(left.valid, 2, init = False)
+      RegNextWhen(backlog.io.fill(queue.resized), shown)
+    }
 
+    val departure = release.io.released
     val event = Reg(Flow(DepartureEvent(c)))
     event.valid init False
     event.valid := departure.valid
     when(departure.valid) {
       event.queue := departure.queue
       event.length := departure.descriptor.length
-      event.sojournNs := granted - departure.descriptor.stampNs
-      event.linkDown := departure.discard
+      event.sojournNs := departure.grantNs - departure.descriptor.stampNs
+      event.discard := departure.discard
+      event.cause := departure.cause
+      event.marked := roles.decides(departure.queue.resized) && departure.descriptor.mark && departure.cause =/= Cause.none
     }
 
     /** Departures are four cycles apart: these hold until the record has been made. */
-    val time = RegNextWhen(granted, departure.valid)
-    val descriptor = RegNextWhen(departure.descriptor, departure.valid)
+    val last = RegNextWhen(departure.payload, departure.valid)
     val record = new Area {
-      val valid = RegNext(event.valid) init False
+      val valid = Delay(event.valid, 2, init = False)
       val queue = event.queue
+      val time = last.grantNs
       val sojourn = event.sojournNs
-      val linkDown = event.linkDown
-      val fill = backlog.io.fill(queue.resized)
-      val action = Mux(linkDown, U(Action.drop, 2 bits), Mux(descriptor.mark, U(Action.mark, 2 bits), U(Action.accept, 2 bits)))
-      val cause = Mux(linkDown, U(Cause.linkDown, 4 bits), U(Cause.none, 4 bits))
+      val descriptor = last.descriptor
+      val action = Mux(last.discard, U(Action.drop, 2 bits), Mux(descriptor.mark, U(Action.mark, 2 bits), U(Action.accept, 2 bits)))
       val words = Vec(
         time(31 downto 0).asBits,
-        B(0, 1 bit) ## descriptor.exempt ## descriptor.ecn ## cause ## action ## U(TraceRecord.kindDeparture, 2 bits) ##
-          queue.resize(4) ## time(47 downto 32),
+        B(0, 1 bit) ## descriptor.exempt ## descriptor.ecn ## last.cause.resize(4) ## action ##
+          U(TraceRecord.kindDeparture, 2 bits) ## queue.resize(4) ## time(47 downto 32),
         (descriptor.mark ## descriptor.length).resize(32),
         fill.bytes.asBits.resize(32),
         fill.frames ## fill.packets,
@@ -243,12 +275,29 @@ class WeirCore(c: WeirConfig) extends Component {
     }
   }
 
+  /** What a policy's tick leaves behind: a trace record. */
+  val ticking = new ClockingArea(domain) {
+    val valid = units.map(_.io.tick.valid).foldLeft(False: Bool)(_ || _)
+    val tick = PolicyTick(c)
+    tick.assignFromBits(units.map(u => u.io.tick.payload.asBits & B(widthOf(tick) bits, default -> u.io.tick.valid))
+      .foldLeft(B(0, widthOf(tick) bits))(_ | _))
+    val words = Vec(
+      tick.nowNs(31 downto 0).asBits,
+      B(0, 10 bits) ## U(TraceRecord.kindTick, 2 bits) ## tick.queue.resize(4) ## tick.nowNs(47 downto 32),
+      (tick.policy ## B(0, 16 bits)).resize(32),
+      tick.words(0), tick.words(1), tick.words(2), tick.words(3),
+      B(0, 32 bits), B(0, 32 bits), B(0, 32 bits), B(0, 32 bits), B(0, 32 bits)
+    )
+  }
+
   val observing = new Area {
     private def traced(queue: UInt) = config.traceEnable && config.traceQueues(queue.resized)
     traceMerge.io.arrival.valid := admit.io.trace.valid && config.traceKinds(0) && traced(admit.io.commit.queue)
     traceMerge.io.arrival.payload := admit.io.trace.payload
     traceMerge.io.departure.valid := departing.record.valid && config.traceKinds(1) && traced(departing.record.queue)
     traceMerge.io.departure.payload := departing.record.words.asBits
+    traceMerge.io.tick.valid := ticking.valid && config.traceKinds(2) && traced(ticking.tick.queue)
+    traceMerge.io.tick.payload := ticking.words.asBits
     io.trace << traceMerge.io.record
     traceFifo.io.push << traceMerge.io.record
     traceFifo.io.pop := control.registers.io.tracePop
@@ -257,7 +306,7 @@ class WeirCore(c: WeirConfig) extends Component {
     counters.io.arrival << admit.io.event
     counters.io.departure << departing.event
     counters.io.ingress << store.io.event
-    counters.io.traceLost := traceFifo.io.lost
+    counters.io.traceLost := traceFifo.io.lost || traceMerge.io.lost
     counters.io.throttled := schedule.io.throttled && shape.io.settled
     counters.io.now := nowNs
     counters.io.snapshot := control.registers.io.snapshot
@@ -287,17 +336,41 @@ class WeirCore(c: WeirConfig) extends Component {
       live.cells := backlog.io.fill(q).cells
       live.peakBytes := backlog.io.peakBytes(q)
       live.peakPackets := backlog.io.peakPackets(q)
-      live.average := (if (red != null) red.io.live(q) else U(0, 43 bits))
+      live.average := units.zipWithIndex.map { case (u, n) =>
+        Mux(roles.engine(q)(n), u.io.live(q), U(0, 43 bits)) }.foldLeft(U(0, 43 bits))(_ | _)
     }
   }
 
   /** Nothing moves but time: every block has been idle for longer than any pipeline is. */
   val quietness = new Area {
-    /** the shaper's deadline, or a time that has passed if it has none */
-    val limited = RegNext(schedule.io.throttled) init False
-    val wake = RegNext(schedule.io.throttled ? shape.io.wake | (nowNs - 2)) init 0
-    /** As of the cycle that `nowNs` is of. The deadline is so near, or so lately past, that the shaper is about to act. It takes four cycles to do so, in
-      * which `active` follows, so that there is no gap between this and the grant.
+    /** Whatever has a deadline: the shaper while it holds packets back, ticks. */
+    private val deadlines: Seq[(Bool, UInt)] =
+      (schedule.io.throttled, shape.io.wake) +: units.map(u => (u.io.wake.valid, u.io.wake.payload))
+    /** The earliest, looked for one after the other; the core is quiet long after the last one has moved. */
+    val earliest = new Area {
+      val turn = Counter(deadlines.size)
+      turn.increment()
+      val valid = RegNext(Vec(deadlines.map(_._1))(turn.value)) init False
+      val time = RegNext(Vec(deadlines.map(_._2))(turn.value))
+      val first = RegNext(turn.value === 0) init False
+      val best = Reg(UInt(c.timeWidth bits))
+      val found = RegInit(False)
+      val better = valid && (first || !found || (time - best).msb)
+      when(first)(found := valid)
+      when(better) {
+        best := time
+        found := True
+      }
+      val limited = RegNextWhen(found, first) init False
+      val wake = RegNextWhen(best, first)
+    }
+    val limited = if (units.isEmpty) RegNext(schedule.io.throttled) init False else earliest.limited
+    /** the next deadline, or a time that has passed if there is none */
+    val wake =
+      if (units.isEmpty) RegNext(schedule.io.throttled ? shape.io.wake | (nowNs - 2)) init 0
+      else RegNext(earliest.limited ? earliest.wake | (nowNs - 2)) init 0
+    /** As of the cycle that `nowNs` is of. The deadline is so near, or so lately past, that its owner is about to act. It takes
+      * some cycles to do so, in which `active` follows, so that there is no gap between this and the act.
       */
     val distance = RegNext(wake - io.now_ns) init 0
     val near = limited && (distance.msb || distance < 64)
@@ -306,7 +379,7 @@ class WeirCore(c: WeirConfig) extends Component {
     val active = RegNext(Seq(
       io.s_axis.valid, ingress.io.busy, store.io.busy, admit.io.busy, held, schedule.io.busy, egress.io.busy,
       rewrite.io.busy, closer.io.busy, control.front.io.busy, control.registers.io.busy, control.reset.io.busy,
-      counters.io.busy, traceFifo.io.popBusy, !freeList.io.swept, !shape.io.settled, near
+      counters.io.busy, traceFifo.io.popBusy, release.io.busy, units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, near
     ).orR) init True
     val idle = Reg(UInt(6 bits)) init 0
     when(active)(idle := 0) elsewhen (!idle.msb)(idle := idle + 1)

@@ -2,22 +2,22 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, WeirConfig}
+import weir.{Policy, PolicyEngine, WeirConfig}
 import weir.buffer._
 import weir.csr.{ArrivalEvent, QueueConfig, TraceRecord}
 
 /** Puts every arrival before its queue's policy and the hard limits, and carries the verdict out.
   *
-  * Cycle by cycle: an arrival is at the head one cycle after it came; s0 the oldest arrival may go, t0 `request`, t1–t4 limits, `latency` the verdict, one later `commit`,
-  * and with it the link or the refund. One request every four cycles. The verdict of every policy is awaited for the
-  * same time, so that decisions stay in order.
+  * Cycle by cycle: an arrival is at the head one cycle after it came; s0 the oldest arrival may go, t0 `request`,
+  * t1–t4 limits, the latency later the verdict, one later `commit`, and with it the link or the refund. One request
+  * every four cycles. Policies are in two classes of latency, `c.fastLatency` and `c.slowLatency`; each verdict of a class
+  * is awaited for the same time, so that the decisions of a queue stay in order. A fast arrival waits at s0 if its
+  * commit would come within three cycles of a slow one's.
   *
   * An arrival waits at s0 while its queue's configuration is being replaced (`hold`) or while the average's decay
   * over idle time is not known yet (`stall`). The queue before s0 holds 32 arrivals; `room` falls three before that.
   */
 class Admit(c: WeirConfig) extends Component {
-  /** cycles from a request to the cycle of its verdict */
-  val latency: Int = c.verdictLatency max 5
   val interval = 4
 
   val io = new Bundle {
@@ -40,11 +40,11 @@ class Admit(c: WeirConfig) extends Component {
     val sharedUsed = in(UInt(15 bits))
 
     val request = master(Flow(PolicyRequest(c)))
-    /** the request's queue has policy RED */
-    val requestRed = out Bool ()
-    val verdictRed = slave(Flow(PolicyVerdict(c)))
+    /** the engine that serves the request's queue, one bit each; none with the limits alone */
+    val requestEngine = out(Bits(c.engines.size bits))
+    val verdicts = Vec(slave(Flow(PolicyVerdict(c))), c.engines.size)
     val commit = master(Flow(PolicyCommit(c)))
-    val commitRed = out Bool ()
+    val commitEngine = out(Bits(c.engines.size bits))
 
     val enter = master(Flow(BacklogChange(c)))
     val refund = master(Flow(BacklogChange(c)))
@@ -65,6 +65,27 @@ class Admit(c: WeirConfig) extends Component {
   /** The oldest arrival, in a register, so that what depends on its queue starts from flip-flops. */
   val head = waiting.io.pop.m2sPipe()
 
+  private val engines = c.engines
+  /** which policies an engine serves */
+  private def served(policy: UInt, engine: PolicyEngine): Bool =
+    c.policies.toSeq.sortBy(_.id).filter(_.engine.contains(engine)).map(policy === _.id).orR
+  private def engineOf(policy: UInt): Bits = Vec(engines.map(served(policy, _))).asBits
+  private def slow(policy: UInt): Bool =
+    c.policies.toSeq.sortBy(_.id).filter(_.latency > Policy.fast).map(policy === _.id).orR
+
+  /** Slow arrivals that have gone: whether the commit of one is within three cycles of that of a fast one that goes now. */
+  private val slowIssues = new Area {
+    private val ahead = c.slowLatency - c.fastLatency
+    val went = False
+    val history = Vec.fill(ahead + 3)(RegInit(False))
+    if (ahead > 0) {
+      history(0) := went
+      for (n <- 1 until history.size) history(n) := history(n - 1)
+    } else history.foreach(_ := False)
+    /** history(n): one went n + 1 cycles ago */
+    val near = history.zipWithIndex.filter { case (_, n) => ahead > 0 && n + 1 >= ahead - 3 }.map(_._1).orR
+  }
+
   /** s0: may the oldest arrival go? */
   val issue = new Area {
     val arrival = head
@@ -73,12 +94,16 @@ class Admit(c: WeirConfig) extends Component {
     val pause = Reg(UInt(2 bits)) init 0
     val empty = Vec(io.fill.map(_.packets === 0))
     val waits = io.hold | (io.stall & empty.asBits)
-    val go = arrival.valid && pause === 0 && !waits(queue.resized)
+    val policy = io.config(queue.resized).policy
+    /** a fast arrival, and a slow commit that would be near */
+    val meets = !slow(policy) && slowIssues.near
+    val go = arrival.valid && pause === 0 && !waits(queue.resized) && !meets
     arrival.ready := go
     when(pause =/= 0)(pause := pause - 1)
     when(go)(pause := interval - 1)
     io.descriptor.ready := go
     io.nextDraw := go
+    slowIssues.went setWhen (go && slow(policy))
     val sequence = Reg(UInt(32 bits)) init 0
     when(go)(sequence := sequence + 1)
   }
@@ -87,7 +112,7 @@ class Admit(c: WeirConfig) extends Component {
   case class Context() extends Bundle {
     val arrival = Arrival(c)
     val request = PolicyRequest(c)
-    val policy = UInt(4 bits)
+    val engine = Bits(engines.size bits)
     val unit = UInt(2 bits)
     val descriptor = c.descriptorId
     val described = Bool()
@@ -102,9 +127,11 @@ class Admit(c: WeirConfig) extends Component {
     val limitBytes = RegNextWhen(config.limitBytes, issue.go)
     val limitPackets = RegNextWhen(config.limitPackets, issue.go)
     val reserve = RegNextWhen(config.reserveCells, issue.go)
+    val front = RegNextWhen(config.dropFront, issue.go)
     val cells = RegNextWhen(issue.fill.cells, issue.go)
     next.arrival := issue.arrival.payload
     next.request.queue := issue.queue
+    next.request.policy := config.policy
     next.request.nowNs := io.nowNs
     next.request.length := issue.arrival.meta.length
     next.request.bytes := issue.fill.bytes
@@ -112,17 +139,17 @@ class Admit(c: WeirConfig) extends Component {
     next.request.frames := issue.fill.frames
     next.request.ecn := issue.arrival.meta.ecn
     next.request.draw := io.draw
-    next.policy := config.policy
+    next.engine := engineOf(config.policy)
     next.unit := config.unit
     next.descriptor := io.descriptor.payload
     next.described := io.descriptor.valid
     next.sequence := issue.sequence
     val context = RegNextWhen(next, issue.go)
 
-    val red = context.policy === Policy.Red.id
+    val late = RegNextWhen(slow(config.policy), issue.go)
     io.request.valid := valid
     io.request.payload := context.request
-    io.requestRed := red
+    io.requestEngine := context.engine
     io.enter.valid := valid
     io.enter.queue := context.request.queue
     io.enter.length := context.request.length
@@ -137,8 +164,10 @@ class Admit(c: WeirConfig) extends Component {
 
     val limitBytes = RegNextWhen(request.limitBytes, request.valid)
     val limitPackets = RegNextWhen(request.limitPackets, request.valid)
-    val bytes = RegNext(request.context.request.bytes +^ request.context.request.length)
-    val full = RegNext(request.context.request.packets >= request.limitPackets)
+    /** a queue that drops from its head makes room for whatever fits into it at all */
+    private def counted(held: UInt): UInt = Mux(request.front, U(0, widthOf(held) bits), held)
+    val bytes = RegNext(counted(request.context.request.bytes) +^ request.context.request.length)
+    val full = RegNext(counted(request.context.request.packets) >= request.limitPackets)
     val undescribed = RegNext(!request.context.described)
     val held = RegNext(request.cells.resize(16 bits).asSInt - request.reserve.resize(16 bits).asSInt)
     val cells = RegNext(request.context.arrival.chain.cells)
@@ -152,58 +181,68 @@ class Admit(c: WeirConfig) extends Component {
     /** an arrival within its queue's reserve passes, whatever the others hold */
     val needs = RegNext(needed =/= 0)
     val beyond = RegNext(needs && shared > io.sharedCells.resize(16 bits) || overThen)
-    /** at t4 of the request */
-    val exceeded = Delay(beyond, latency - 4)
+    /** `beyond` is of t4 */
+    def exceeded(latency: Int): Bool = Delay(beyond, latency - 4)
   }
 
-  /** Decisions in flight: written at t0, read with the verdict. */
-  val flight = new Area {
-    val contexts = Mem(Context(), 4)
-    val written, read = Reg(UInt(2 bits)) init 0
-    contexts.write(written, request.context, request.valid)
-    when(request.valid)(written := written + 1)
-    val due = Delay(request.valid, latency, init = False)
+  /** Decisions of one class in flight: written at t0, read with the verdict. */
+  private class Flight(latency: Int, mine: Bool) extends Area {
+    val went = request.valid && mine
+    val contexts = Mem(Context(), 1 << log2Up(latency / interval + 2))
+    val written, read = Reg(UInt(contexts.addressWidth bits)) init 0
+    contexts.write(written, request.context, went)
+    when(went)(written := written + 1)
+    val due = Delay(went, latency, init = False)
     val context = contexts.readAsync(read)
     when(due)(read := read + 1)
     /** of the next verdict: decisions are four cycles apart, so `read` has pointed to it for a while */
-    val red = RegNext(context.policy === Policy.Red.id)
+    val engine = RegNext(context.engine)
     val exempt = RegNext(context.arrival.meta.exempt)
+    val exceeded = limits.exceeded(latency)
   }
+  private val fast = new Flight(c.fastLatency, !request.late)
+  private val flights = if (c.slowLatency == c.fastLatency) Seq(fast)
+  else Seq(fast, new Flight(c.slowLatency, request.late))
 
   /** The verdict becomes an outcome, registered: the cycle after it. */
   val commit = new Area {
-    val valid = RegNext(flight.due) init False
-    val context = RegNextWhen(flight.context, flight.due)
-    val red = RegNext(flight.red)
+    private val due = flights.map(_.due).orR
+    private def chosen[T <: Data](of: Flight => T): T =
+      if (flights.size == 1) of(fast) else Mux(flights.last.due, of(flights.last), of(fast))
+    private val engine = chosen(_.engine)
+    private val exempt = chosen(_.exempt)
+    private val verdict = PolicyVerdict(c)
+    verdict.assignFromBits((0 until engines.size)
+      .map(n => io.verdicts(n).payload.asBits & B(widthOf(verdict) bits, default -> engine(n)))
+      .foldLeft(B(0, widthOf(verdict) bits))(_ | _))
+
+    val valid = RegNext(due) init False
+    val context = RegNextWhen(chosen(_.context), due)
     val action = Reg(UInt(2 bits))
     val cause = Reg(UInt(3 bits))
     val evidence = Reg(PolicyEvidence(c))
 
-    when(flight.due) {
+    when(due) {
       action := Action.accept
       cause := Cause.none
-      evidence := evidence.getZero
-      if (c.has(Policy.Red)) when(flight.red) {
-        evidence := io.verdictRed.evidence
-        when(!flight.exempt) {
-          action := io.verdictRed.action
-          cause := io.verdictRed.cause
-        }
+      evidence := verdict.evidence
+      when(!exempt) {
+        action := verdict.action
+        cause := verdict.cause
       }
-      when(limits.exceeded) {
+      when(chosen(_.exceeded)) {
         action := Action.drop
         cause := Cause.overflow
       }
     }
     /** the policy's selection stands, even if a limit made the drop its own */
-    val selected = Reg(Bool())
-    selected := flight.red && !flight.exempt && io.verdictRed.cause =/= Cause.none
+    val selected = RegNext(!exempt && verdict.cause =/= Cause.none)
     val dropped = action === Action.drop
   }
 
   /** Decisions of each queue between s0 and the commit. */
   val deciding = for (q <- 0 until c.queues) yield new Area {
-    val count = Reg(UInt(3 bits)) init 0
+    val count = Reg(UInt(4 bits)) init 0
     val entered = issue.go && issue.queue === q
     val decided = commit.valid && commit.context.request.queue === q
     when(entered && !decided)(count := count + 1)
@@ -222,7 +261,7 @@ class Admit(c: WeirConfig) extends Component {
     io.commit.length := arrival.meta.length
     io.commit.selected := commit.selected
     io.commit.dropped := commit.dropped
-    io.commitRed := commit.red
+    io.commitEngine := commit.context.engine
 
     io.link.valid := accepted
     io.link.queue := queue
@@ -261,7 +300,7 @@ class Admit(c: WeirConfig) extends Component {
       at.nowNs(31 downto 0).asBits,
       commit.evidence.probability.msb ## commit.context.arrival.meta.exempt ## at.ecn ## commit.cause.resize(4) ##
         commit.action ## U(TraceRecord.kindArrival, 2 bits) ## at.queue.resize(4) ## at.nowNs(47 downto 32),
-      B(0, 10 bits) ## commit.context.unit ## commit.context.policy ## B(0, 2 bits) ## at.length,
+      B(0, 10 bits) ## commit.context.unit ## at.policy ## B(0, 2 bits) ## at.length,
       word(at.bytes),
       at.frames ## at.packets,
       commit.evidence.average(42 downto 11).asBits,

@@ -1,7 +1,9 @@
 package weir.aqm
 
 import spinal.core._
+import spinal.lib._
 import weir.WeirConfig
+import weir.csr.ConfigWrite
 
 /** ECN codepoints (RFC 3168) as they stand in the header. */
 object Ecn {
@@ -28,6 +30,8 @@ object Cause {
   /** the queue's hard limit, its share of the cells, or no descriptor */
   val overflow = 3
   val linkDown = 4
+  /** dropped from the head of a queue that was over its limit */
+  val front = 5
 }
 
 /** An arrival that a policy is asked about. The quantities are those of the queue before the arrival;
@@ -35,6 +39,8 @@ object Cause {
   */
 case class PolicyRequest(c: WeirConfig) extends Bundle {
   val queue = c.queueId
+  /** [[weir.Policy]] of the queue; an engine may serve several */
+  val policy = UInt(4 bits)
   val nowNs = c.time
   val length = c.length
   val bytes = c.quantity
@@ -74,4 +80,95 @@ case class PolicyCommit(c: WeirConfig) extends Bundle {
   val selected = Bool()
   /** the packet was dropped, for any cause */
   val dropped = Bool()
+}
+
+/** A packet that leaves its queue, at its grant. The quantities are those of the queue after the departure. */
+case class PolicyDeparture(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  val nowNs = c.time
+  /** time since the packet's arrival was decided */
+  val sojournNs = c.time
+  val length = c.length
+  val ecn = UInt(2 bits)
+  /** never dropped or marked */
+  val exempt = Bool()
+  val bytes = c.quantity
+  val packets = c.count
+}
+
+/** What is to happen to a departing packet. */
+case class DepartureVerdict(c: WeirConfig) extends Bundle {
+  /** [[Action]] */
+  val action = UInt(2 bits)
+  /** [[Cause]] */
+  val cause = UInt(3 bits)
+}
+
+/** What a periodic tick did; a trace record of kind 2. */
+case class PolicyTick(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  val policy = UInt(4 bits)
+  val nowNs = c.time
+  /** the policy's state after the tick, by policy (docs/architecture.md, Trace) */
+  val words = Vec(Bits(32 bits), 4)
+}
+
+/** The ports of every policy engine. An engine connects those that it uses; the others rest at "nothing".
+  *
+  * Arrivals: requests come at least 4 cycles apart; `verdict` follows each by the policy's fixed latency, in order;
+  * `commit` one cycle after the verdict. Departures: one at a time; an engine whose policy decides at departure
+  * answers each with `departureVerdict`, at most 16 cycles later, and no departure of any queue comes before that.
+  * Ticks: an engine looks at `nowNs` itself, and tells the earliest time at which it has something to do.
+  */
+class PolicyPorts(c: WeirConfig) extends Bundle {
+  val nowNs = in(c.time)
+  /** configuration words of every queue, as an apply copies them; queue q gets no request meanwhile */
+  val config = slave(Flow(ConfigWrite(c)))
+  /** queues that run a policy of this engine */
+  val selected = in(Bits(c.queues bits))
+  /** [[weir.csr.QueueUnit]] of each queue */
+  val unit = in(Vec(UInt(2 bits), c.queues))
+  /** pulse: the words of that queue have been copied */
+  val applied = in(Bits(c.queues bits))
+  /** pulse, with or after `applied`: the queue's state starts anew (its policy or unit has changed) */
+  val clear = in(Bits(c.queues bits))
+
+  /** a frame of that queue is coming in */
+  val hint = slave(Flow(QueueTime(c)))
+  /** a departure left that queue empty */
+  val emptied = slave(Flow(QueueTime(c)))
+  /** a request of that queue, should it find the queue empty, has to wait; in bounded time */
+  val stall = out(Bits(c.queues bits))
+
+  val request = slave(Flow(PolicyRequest(c)))
+  val verdict = master(Flow(PolicyVerdict(c)))
+  val commit = slave(Flow(PolicyCommit(c)))
+
+  val departure = slave(Flow(PolicyDeparture(c)))
+  val departureVerdict = master(Flow(DepartureVerdict(c)))
+
+  /** the earliest time of which the engine has to know, if `valid` */
+  val wake = master(Flow(c.time))
+  /** a tick is being carried out */
+  val busy = out(Bool())
+  val tick = master(Flow(PolicyTick(c)))
+
+  /** what LIVE_AVERAGE shows, UQ21.22 */
+  val live = out(Vec(UInt(43 bits), c.queues))
+
+  /** Lets every output rest; whatever an engine assigns afterwards counts. */
+  def rest(): Unit = {
+    val outputs = Seq[Data](stall, verdict, departureVerdict, wake, busy, tick, live)
+    for (output <- outputs; leaf <- output.flatten) {
+      leaf := leaf.getZero
+      leaf.allowOverride()
+    }
+  }
+}
+
+/** A [[weir.PolicyEngine]]'s hardware. */
+abstract class PolicyUnit(c: WeirConfig) extends Component {
+  val io = new PolicyPorts(c)
+  noIoPrefix()
+  io.rest()
 }

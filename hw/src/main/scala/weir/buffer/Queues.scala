@@ -16,14 +16,22 @@ case class Departure(c: WeirConfig) extends Bundle {
   val queue = c.queueId
   val id = c.descriptorId
   val descriptor = Descriptor(c)
-  /** the link was down at the grant: the packet is to be discarded */
+  /** time of the grant */
+  val grantNs = c.time
+  /** the packet is to be discarded */
   val discard = Bool()
+  /** why: [[weir.aqm.Cause]] */
+  val cause = UInt(3 bits)
+  /** the grant was one to send, and it is the policy that discards the packet */
+  val refused = Bool()
 }
 
 /** What the scheduler grants. */
 case class Grant(c: WeirConfig) extends Bundle {
   val queue = c.queueId
+  /** not to be sent, and why: [[weir.aqm.Cause]] */
   val discard = Bool()
+  val cause = UInt(3 bits)
 }
 
 /** The queues: linked lists of groups, named by the descriptor of their first packet.
@@ -35,6 +43,7 @@ case class Grant(c: WeirConfig) extends Bundle {
   */
 class Queues(c: WeirConfig) extends Component {
   val io = new Bundle {
+    val nowNs = in(c.time)
     val link = slave(Flow(Link(c)))
     val grant = slave(Flow(Grant(c)))
     val departure = master(Flow(Departure(c)))
@@ -52,6 +61,8 @@ class Queues(c: WeirConfig) extends Component {
     val valid, loads = Vec.fill(3)(RegInit(False))
     val queue = Vec.fill(3)(Reg(c.queueId))
     val discard = Vec.fill(3)(Reg(Bool()))
+    val cause = Vec.fill(3)(Reg(UInt(3 bits)))
+    val nowNs = Vec.fill(3)(Reg(c.time))
     val id = Vec.fill(3)(Reg(c.descriptorId))
   }
 
@@ -94,12 +105,16 @@ class Queues(c: WeirConfig) extends Component {
   granted.loads(0) := io.grant.valid && several(io.grant.queue.resized)
   granted.queue(0) := io.grant.queue
   granted.discard(0) := io.grant.discard
+  granted.cause(0) := io.grant.cause
+  granted.nowNs(0) := io.nowNs
   granted.id(0) := heads(io.grant.queue.resized)
   for (stage <- 1 to 2) {
     granted.valid(stage) := granted.valid(stage - 1)
     granted.loads(stage) := granted.loads(stage - 1)
     granted.queue(stage) := granted.queue(stage - 1)
     granted.discard(stage) := granted.discard(stage - 1)
+    granted.cause(stage) := granted.cause(stage - 1)
+    granted.nowNs(stage) := granted.nowNs(stage - 1)
     granted.id(stage) := granted.id(stage - 1)
   }
 
@@ -112,6 +127,9 @@ class Queues(c: WeirConfig) extends Component {
   io.departure.valid := granted.valid(2)
   io.departure.queue := granted.queue(2)
   io.departure.id := granted.id(2)
+  io.departure.grantNs := granted.nowNs(2)
   io.departure.discard := granted.discard(2)
+  io.departure.cause := granted.cause(2)
+  io.departure.refused := False
   io.departure.descriptor := reading.descriptor
 }

@@ -52,7 +52,10 @@ case class Counters(c: WeirConfig) extends Component {
   private object Departure {
     val out = 32
     val linkDown = 33
-    val kinds = 34
+    val front = 34
+    val refused = 35
+    val marked = 36
+    val kinds = 37
   }
 
   /** Inputs, registered: what happened in the cycle before. */
@@ -128,9 +131,14 @@ case class Counters(c: WeirConfig) extends Component {
     }
     update.queue := event.queue
     update.length := event.length
-    update.first := event.linkDown ? U(Departure.linkDown, 6 bits) | U(Departure.out, 6 bits)
+    update.first := event.marked ? U(Departure.marked, 6 bits) | U(Departure.out, 6 bits)
+    when(event.discard) {
+      update.first := Departure.refused
+      when(event.cause === Cause.linkDown)(update.first := Departure.linkDown)
+      when(event.cause === Cause.front)(update.first := Departure.front)
+    }
     update.second := bin
-    update.both := !event.linkDown
+    update.both := !event.discard
     departures.io.update.valid := RegNext(event.valid) init False
     departures.io.update.payload := RegNext(update)
   }
@@ -154,7 +162,7 @@ case class Counters(c: WeirConfig) extends Component {
     private def ended(end: Int) = pair(ingress.valid && ingress.end === end, ingressBytes)
 
     val rx = pair(ingress.valid, ingressBytes)
-    val tx = pair(happened.departure.valid && !happened.departure.linkDown, departureBytes)
+    val tx = pair(happened.departure.valid && !happened.departure.discard, departureBytes)
     val bad = ended(FrameEnd.bad)
     val runt = ended(FrameEnd.runt)
     val oversize = ended(FrameEnd.oversize)
@@ -216,7 +224,7 @@ case class Counters(c: WeirConfig) extends Component {
       val block = address(13 downto 8)
       val inCore = block === 0 && !write
       val inQueue = block >= 4 && block < 4 + c.queues && !write
-      val exit = line === 0x29 || line === 0x2a
+      val exit = line >= 0x29 && line <= 0x2d
 
       val isThrottled = word === 0x10c / 4 || word === 0x110 / 4
       val isUptime = word(7 downto 1) === 0x118 / 8
@@ -230,7 +238,7 @@ case class Counters(c: WeirConfig) extends Component {
       val departure = RegNext(inQueue && (exit || line >= 0x30))
       val arrivalKind = RegNext(line.resize(4))
       val departureKind = RegNext(
-        exit ? (line(0) ? U(Departure.out, 6 bits) | U(Departure.linkDown, 6 bits)) | word(5 downto 1).resize(6))
+        exit ? (line.resize(6) - 0x29 + Departure.out) | word(5 downto 1).resize(6))
       val queue = RegNext((block - 4).resize(c.queueWidth))
       /** the second 64 bits of a pair; a bin of the histogram is 8 bytes and has none */
       val bytes = RegNext(line < 0x30 && word(1))

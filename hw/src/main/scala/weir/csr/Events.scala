@@ -20,8 +20,12 @@ case class DepartureEvent(c: WeirConfig) extends Bundle {
   val queue = c.queueId
   val length = c.length
   val sojournNs = UInt(c.timeWidth bits)
-  /** discarded because the link is down */
-  val linkDown = Bool()
+  /** not sent */
+  val discard = Bool()
+  /** why: [[weir.aqm.Cause]] */
+  val cause = UInt(3 bits)
+  /** marked by its policy at departure */
+  val marked = Bool()
 }
 
 /** How a frame ended at the ingress. */

@@ -1,7 +1,7 @@
 package weir.csr
 
 import spinal.core._
-import weir.{Policy, WeirConfig}
+import weir.WeirConfig
 
 /** From register words to live configuration. Values that hardware could not use are replaced here. */
 object LiveConfig {
@@ -18,41 +18,13 @@ object LiveConfig {
     val quantum = word("QUANTUM")(19 downto 0).asUInt
     live.policy := bits("POLICY", "POLICY").asUInt
     live.unit := Mux(unit === 3, U(QueueUnit.bytes, 2 bits), unit)
+    live.dropFront := bits("POLICY", "DROP_FRONT").lsb
     live.strict := bits("POLICY", "STRICT").lsb
     live.limitBytes := word("LIMIT_BYTES")(20 downto 0).asUInt
     live.limitPackets := word("LIMIT_PACKETS")(15 downto 0).asUInt
     live.reserveCells := word("RESERVE_CELLS")(14 downto 0).asUInt
     live.quantum := Mux(quantum < c.maxFrameBytes, U(c.maxFrameBytes, 20 bits), quantum)
-    if (c.has(Policy.Red)) red(live.red, word) else live.red.assignFromBits(B(0, widthOf(live.red) bits))
     live
-  }
-
-  private def red(live: RedConfig, word: String => Bits): Unit = {
-    def bits(register: String, field: String) = pick(RegisterMap.queue, word, register, field)
-    def scaled(to: Scaled, register: String): Unit = {
-      to.mantissa := bits(register, "MANTISSA").asUInt
-      to.exponent := bits(register, "EXPONENT").asUInt
-    }
-    val one = word("RED_WEIGHT_HI")(4)
-    val spread = bits("RED_FLAGS", "SPREAD").asUInt
-    live.weight(36) := one
-    live.weight(35 downto 0) :=
-      Mux(one, U(0, 36 bits), (word("RED_WEIGHT_HI")(3 downto 0) ## word("RED_WEIGHT_LO")).asUInt)
-    live.decay := (word("RED_DECAY_HI")(9 downto 0) ## word("RED_DECAY_LO")).asUInt
-    scaled(live.idleRate, "RED_IDLE_RATE")
-    live.minimum := word("RED_MIN").asUInt
-    live.maximum := word("RED_MAX").asUInt
-    scaled(live.slope, "RED_SLOPE")
-    scaled(live.gentleSlope, "RED_GENTLE_SLOPE")
-    live.maxP := word("RED_MAXP").asUInt
-    scaled(live.meanReciprocal, "RED_MEAN")
-    live.spread := Mux(spread === 3, U(2, 2 bits), spread)
-    live.byteMode := bits("RED_FLAGS", "BYTE_MODE").asUInt
-    live.gentle := bits("RED_FLAGS", "GENTLE").lsb
-    live.ecn := bits("RED_FLAGS", "ECN").lsb
-    live.hardDrop := bits("RED_FLAGS", "HARDDROP").lsb
-    live.noDrop := bits("RED_FLAGS", "NODROP").lsb
-    live.exemptFirst := bits("RED_FLAGS", "EXEMPT_FIRST").lsb
   }
 
   /** @param word the 32 bits of the register of that name, shadow or reset value */
@@ -72,7 +44,7 @@ object LiveConfig {
     live.shaperOverhead := word("SHAPER_OVERHEAD")(15 downto 0).asSInt
     live.traceEnable := bits("TRACE_CTRL", "ENABLE").lsb
     live.traceQueues := bits("TRACE_CTRL", "QUEUES").resize(c.queues)
-    live.traceKinds := bits("TRACE_CTRL", "DEPARTURES") ## bits("TRACE_CTRL", "ARRIVALS")
+    live.traceKinds := bits("TRACE_CTRL", "TICKS") ## bits("TRACE_CTRL", "DEPARTURES") ## bits("TRACE_CTRL", "ARRIVALS")
     live.lfsrFixed := bits("LFSR_FIXED", "ENABLE").lsb
     live.lfsrFixedDraw := bits("LFSR_FIXED", "VALUE").asUInt
     live

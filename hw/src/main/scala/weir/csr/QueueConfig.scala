@@ -43,11 +43,13 @@ case class RedConfig() extends Bundle {
   val exemptFirst = Bool()
 }
 
-/** Everything a queue can be told. Written to shadow registers, taken over in one cycle by APPLY. */
+/** What a queue is told apart from its policy's parameters. Written to shadow registers, taken over by APPLY. */
 case class QueueConfig(c: WeirConfig) extends Bundle {
   val policy = UInt(4 bits)
   /** [[QueueUnit]] */
   val unit = UInt(2 bits)
+  /** over its limits the queue drops from its head, not the arrival */
+  val dropFront = Bool()
   /** served before every queue of a higher number */
   val strict = Bool()
   val limitBytes = c.quantity
@@ -55,7 +57,6 @@ case class QueueConfig(c: WeirConfig) extends Bundle {
   val reserveCells = UInt(15 bits)
   /** DWRR quantum in bytes; hardware uses no less than 9216 */
   val quantum = UInt(20 bits)
-  val red = RedConfig()
 }
 
 /** What is told once a core. Taken over in one cycle by CORE_APPLY. */
@@ -73,8 +74,8 @@ case class CoreConfig(c: WeirConfig) extends Bundle {
   val traceEnable = Bool()
   /** queues that are traced */
   val traceQueues = Bits(c.queues bits)
-  /** which kinds of event are traced: bit 0 arrivals, bit 1 departures */
-  val traceKinds = Bits(2 bits)
+  /** which kinds of event are traced: bit 0 arrivals, bit 1 departures, bit 2 ticks */
+  val traceKinds = Bits(3 bits)
   /** LFSR: answer `lfsrFixedDraw` instead of drawing */
   val lfsrFixed = Bool()
   val lfsrFixedDraw = UInt(24 bits)

@@ -8,12 +8,14 @@ import weir.WeirConfig
   *
   * An access takes 5 cycles, from `bus.valid` to `bus.ready`: take the request, decode, gather (first half of the read
   * multiplexer), execute (second half), respond. Longer: reads of counters (passed on to `counters`), writes to
-  * a queue's configuration while its apply is pending, and SNAPSHOT while `snapshotBusy`. All side effects happen in
-  * the cycle of `bus.ready`.
+  * a queue's configuration while its apply is pending, SNAPSHOT while `snapshotBusy`, and any access while the words
+  * of a queue are copied. All side effects happen in the cycle of `bus.ready`.
   *
-  * Configuration is written to shadow registers. APPLY raises `apply(q)` until a cycle with `applyReady(q)`; the
-  * queue's whole live configuration changes at the end of that cycle. CORE_APPLY does so at once. In reset shadow and
-  * live configuration take the reset values; `softReset` is only passed on.
+  * Configuration is written to shadow registers; those of the queues are in a RAM ([[QueueShadows]]). APPLY raises
+  * `apply(q)`; from a cycle with `applyReady(q)` on, the queue's words are copied, one a cycle, to `config` and
+  * `queueConfig`; `apply(q)` falls after the last, with `applied(q)`. The queue makes no decision in between, so it
+  * never sees half a configuration. CORE_APPLY acts at once. After reset shadow and live configuration take the reset
+  * values, the queues' by a sweep and an apply of every queue; `softReset` is only passed on.
   */
 case class RegisterFile(c: WeirConfig) extends Component {
   val io = new RegisterPorts(c) {
@@ -27,6 +29,8 @@ case class RegisterFile(c: WeirConfig) extends Component {
     val idle, decode, gather, execute, forward, respond = newElement()
   }
   private val state = RegInit(State.idle())
+
+  private val shadows = QueueShadows(c)
 
   private val request = new Area {
     val address = RegNextWhen(io.bus.address, state === State.idle)
@@ -44,13 +48,19 @@ case class RegisterFile(c: WeirConfig) extends Component {
     val writable = RegNextWhen(decoder.io.writable, state === State.decode)
     val counter = RegNextWhen(decoder.io.counter, state === State.decode)
     val shadow = RegNextWhen(decoder.io.shadow, state === State.decode)
+    val queueNow = (state === State.decode) ? decoder.io.queue | queue
     private def hits(registers: Seq[Register], prefix: String): Map[String, Bool] = registers.map { r =>
       r.name -> RegNextWhen(request.address.resize(8) === r.word, state === State.decode).setName(s"hit_${prefix}_${r.name}")
     }.toMap
     /** the low 8 address bits are those of this register */
     val coreHit = hits(coreRegisters.filter(_.kind != Kind.Counter), "core")
-    val queueHit = hits(queueRegisters.filter(_.kind != Kind.Counter), "queue")
-    when(state === State.decode)(state := State.gather)
+    val queueHit = hits(queueRegisters.filter(r => r.kind != Kind.Counter && r.kind != Kind.Shadow || r.name == "POLICY"), "queue")
+    /** the bits that exist of a queue's configuration word */
+    val mask = queueRegisters.filter(_.kind == Kind.Shadow).groupBy(_.mask).toSeq.sortBy(_._1).map { case (bits, registers) =>
+      val hit = RegNextWhen(registers.map(r => request.address.resize(8) === r.word).orR, state === State.decode)
+      Mux(hit, B(bits, 32 bits), B(0, 32 bits))
+    }.reduceBalancedTree(_ | _)
+    when(state === State.decode && !shadows.io.busy)(state := State.gather)
   }
 
   /** The one cycle of an access that changes anything. */
@@ -58,48 +68,42 @@ case class RegisterFile(c: WeirConfig) extends Component {
   private def written(name: String): Bool = strobe && decode.core && decode.coreHit(name)
   private def triggered(name: String): Bool = written(name) && request.wdata(0)
 
-  /** Registers that the host writes, of block 0 or of a queue. */
-  private class Words(registers: Seq[Register], selected: Bool, hit: Map[String, Bool], prefix: String) extends Area {
-    val value: Map[String, Bits] = registers.filter(_.access == Access.ReadWrite).map { r =>
-      val word = Reg(Bits(32 bits)).setName(s"${prefix}_${r.name}") init B(r.reset.of(c), 32 bits)
-      when(strobe && selected && hit(r.name))(word := request.wdata & B(r.mask, 32 bits))
+  /** Registers of block 0 that the host writes. */
+  private val coreWords = new Area {
+    val value: Map[String, Bits] = coreRegisters.filter(_.access == Access.ReadWrite).map { r =>
+      val word = Reg(Bits(32 bits)).setName(s"core_${r.name}") init B(r.reset.of(c), 32 bits)
+      when(strobe && decode.core && decode.coreHit(r.name))(word := request.wdata & B(r.mask, 32 bits))
       r.name -> word
     }.toMap
   }
-  private def resets(registers: Seq[Register])(name: String): Bits =
-    B(registers.find(_.name == name).get.reset.of(c), 32 bits)
-
-  private val coreWords = new Words(coreRegisters, decode.core, decode.coreHit, "core")
-  private val queueWords = for (q <- 0 until c.queues)
-    yield new Words(queueRegisters, decode.queue(q), decode.queueHit, s"queue$q")
+  private def coreReset(name: String): Bits =
+    B(coreRegisters.find(_.name == name).get.reset.of(c), 32 bits)
 
   private val coreApply = new Area {
     val now = triggered("CORE_APPLY")
-    val live = Reg(CoreConfig(c)) init LiveConfig.core(c, resets(coreRegisters))
+    val live = Reg(CoreConfig(c)) init LiveConfig.core(c, coreReset)
     when(now)(live := LiveConfig.core(c, coreWords.value))
     io.coreConfig := live
   }
 
-  private val queueApply = for (q <- 0 until c.queues) yield new Area {
-    val pending = RegInit(False)
-    val live = Reg(QueueConfig(c)) init LiveConfig.queue(c, resets(queueRegisters))
-    val next = LiveConfig.queue(c, queueWords(q).value)
-    val changes = RegNext(next.policy =/= live.policy || next.unit =/= live.unit) init False
-    val applied = pending && io.applyReady(q)
-    pending setWhen (strobe && decode.queue(q) && decode.queueHit("APPLY") && request.wdata(0))
-    when(applied) {
-      pending := False
-      live := next
-    }
-    io.queueConfig(q) := live
-    io.apply(q) := pending
-    io.applied(q) := applied
-    io.clearAverage(q) := applied && changes
+  private val queueApply = new Area {
+    shadows.io.address := request.address.resize(ConfigWrite.wordWidth)
+    shadows.io.queue := OHToUInt(decode.queueNow).resized
+    shadows.io.write := strobe && decode.shadow
+    shadows.io.wdata := request.wdata & decode.mask
+    for (q <- 0 until c.queues)
+      shadows.io.apply(q) := strobe && decode.queue(q) && decode.queueHit("APPLY") && request.wdata(0)
+    shadows.io.applyReady := io.applyReady
+    io.config << shadows.io.config
+    io.queueConfig := shadows.io.live
+    io.apply := shadows.io.pending
+    io.applied := shadows.io.applied
+    io.clear := shadows.io.clear
   }
-  private val applyPending = queueApply.map(_.pending).orR
+  private val applyPending = shadows.io.pending.orR
 
   private val generation = new Area {
-    val more = RegNext(CountOne(io.applied).resize(4) + coreApply.now.asUInt) init 0
+    val more = RegNext(CountOne(io.applied & ~B(c.queues bits, default -> shadows.io.initial)).resize(4) + coreApply.now.asUInt) init 0
     val count = Reg(UInt(32 bits)) init 0
     count := count + more
   }
@@ -138,7 +142,8 @@ case class RegisterFile(c: WeirConfig) extends Component {
     val mux = new ReadMux(
       (decode.core -> withHits(decode.coreHit, constants ++ coreLive ++ coreWords.value)) +:
         (0 until c.queues).map(q =>
-          decode.queue(q) -> withHits(decode.queueHit, queueLive(io.live(q)) ++ queueWords(q).value)),
+          decode.queue(q) -> withHits(decode.queueHit, queueLive(io.live(q)))) :+
+        (decode.shadow -> Seq(decode.shadow -> shadows.io.rdata)),
       enable = state === State.gather)
 
     private def policyBuilt: Bool = {
@@ -179,5 +184,5 @@ case class RegisterFile(c: WeirConfig) extends Component {
     when(state === State.respond)(state := State.idle)
   }
 
-  io.busy := state =/= State.idle || io.bus.valid || applyPending || io.seed.valid || generation.more =/= 0
+  io.busy := state =/= State.idle || io.bus.valid || applyPending || io.seed.valid || generation.more =/= 0 || shadows.io.busy
 }

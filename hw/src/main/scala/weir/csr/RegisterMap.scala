@@ -6,6 +6,7 @@ import weir.{Policy, WeirConfig}
 object RegisterMap {
   import Access._
   import Kind._
+  import Registers._
 
   val magic: BigInt = BigInt(0x57454952L)
   val (major, minor, patch) = (0, 1, 0)
@@ -16,17 +17,6 @@ object RegisterMap {
   /** Bit n: policy number n is built; bit 16: trace. */
   def features(c: WeirConfig): BigInt = c.policies.map(p => BigInt(1) << p.id).sum + (BigInt(1) << 16)
 
-  private def flag(name: String, bit: Int, description: String) = Field(name, bit, bit, description)
-  private def bits(name: String, high: Int, low: Int, description: String) = Field(name, high, low, description)
-
-  private def constant(name: String, offset: Int, value: Value, description: String, fields: Field*) =
-    Register(name, offset, ReadOnly, Constant, value, fields = fields, description = description)
-  private def live(name: String, offset: Int, bits: Int, description: String, fields: Field*) =
-    Register(name, offset, ReadOnly, Live, bits = bits, fields = fields, description = description)
-  private def trigger(name: String, offset: Int, description: String, fields: Field*) =
-    Register(name, offset, WriteOnly, Trigger, bits = 1, fields = fields, description = description)
-  private def shadow(name: String, offset: Int, bits: Int, reset: Value, description: String, fields: Field*) =
-    Register(name, offset, ReadWrite, Shadow, reset, bits, fields, description)
   private def storage(name: String, offset: Int, description: String) =
     Register(name, offset, ReadWrite, Storage, description = description)
 
@@ -83,6 +73,7 @@ object RegisterMap {
       bits("VALUE", 23, 0, "the draw"), flag("ENABLE", 31, "use VALUE")),
     shadow("TRACE_CTRL", 0x060, 32, Value(0), "what is traced",
       flag("ENABLE", 0, "trace"), flag("ARRIVALS", 1, "record arrivals"), flag("DEPARTURES", 2, "record departures"),
+      flag("TICKS", 3, "record ticks of policies"),
       bits("QUEUES", 15, 8, "mask of queues"))
   ) ++ (0 until 8).map(n =>
     shadow(s"DSCP_MAP$n", 0x080 + 4 * n, 32, Value(0),
@@ -110,38 +101,20 @@ object RegisterMap {
 
   private val queueConfig = Seq(
     shadow("POLICY", 0x000, 32, Value(0), "a policy that is not built: SLVERR, nothing written",
-      bits("POLICY", 3, 0, "0 drop-tail, 1 red"), bits("UNIT", 9, 8, "0 bytes, 1 packets, 2 frames; 3 is taken as 0"),
-      flag("STRICT", 16, "served before every queue of a higher number")),
+      bits("POLICY", 3, 0, Policy.all.map(p => s"${p.id} ${p.name}").mkString(", ")), bits("UNIT", 9, 8, "0 bytes, 1 packets, 2 frames; 3 is taken as 0"),
+      flag("DROP_FRONT", 12, "over its limits the queue drops from its head"), flag("STRICT", 16, "served before every queue of a higher number")),
     shadow("LIMIT_BYTES", 0x004, 21, Value((1 << 21) - 1), "hard limit in bytes"),
     shadow("LIMIT_PACKETS", 0x008, 16, Value(65535), "hard limit in packets"),
     shadow("RESERVE_CELLS", 0x00C, 15, Value(0), "cells kept for this queue"),
     shadow("QUANTUM", 0x010, 20, Value(9216), "DWRR quantum in bytes; less than 9216 is taken as 9216")
   )
 
-  private def scaled = Seq(bits("MANTISSA", 17, 0, ""), bits("EXPONENT", 29, 24, "value = MANTISSA * 2^-EXPONENT"))
-
-  private val queueRed = Seq(
-    shadow("RED_FLAGS", 0x014, 32, Value(0), "variant of RED",
-      bits("SPREAD", 1, 0, "0 geometric, 1 uniform, 2 uniform-wait; 3 is taken as 2"),
-      bits("BYTE_MODE", 3, 2, "0 off, 1 after spreading (ns-2), 2 before (Floyd 1993)"),
-      flag("GENTLE", 4, "from max to 2 max the probability rises to 1"), flag("ECN", 5, "mark ECT packets"),
-      flag("HARDDROP", 6, "forced is a drop also with ECN"), flag("NODROP", 7, "accept Not-ECT packets"),
-      flag("EXEMPT_FIRST", 8, "the first packet in the band is never selected by chance")),
-    shadow("RED_WEIGHT_LO", 0x018, 32, Value(0), "w * 2^36, low word"),
-    shadow("RED_WEIGHT_HI", 0x01C, 5, Value(0), "w * 2^36, high bits; more than 2^36 is taken as 2^36"),
-    shadow("RED_DECAY_LO", 0x020, 32, Value(0), "-log2(1 - w) UQ6.36, low word"),
-    shadow("RED_DECAY_HI", 0x024, 10, Value(0), "-log2(1 - w) UQ6.36, high bits"),
-    shadow("RED_IDLE_RATE", 0x028, 32, Value(0), "idle slots per ns", scaled: _*),
-    shadow("RED_MIN", 0x02C, 32, Value(0), "lower threshold in the queue's unit, UQ21.11"),
-    shadow("RED_MAX", 0x030, 32, Value(0), "upper threshold in the queue's unit, UQ21.11"),
-    shadow("RED_SLOPE", 0x034, 32, Value(0), "max_p / (max - min) * 2^17", scaled: _*),
-    shadow("RED_GENTLE_SLOPE", 0x038, 32, Value(0), "(1 - max_p) / max * 2^17", scaled: _*),
-    shadow("RED_MAXP", 0x03C, 32, Value(0), "max_p, UQ0.32"),
-    shadow("RED_MEAN", 0x040, 32, Value(0), "2^20 / mean packet size", scaled: _*)
-  ).map(_.copy(policy = Some(Policy.Red)))
+  private val queuePolicies = Policy.all.flatMap(p => p.registers.map(_.copy(policy = Some(p))))
+  for (r <- queuePolicies)
+    require(r.word < (1 << ConfigWrite.wordWidth), f"Register ${r.name} at 0x${r.offset}%X lies outside a queue's configuration")
 
   private val queueState = Seq(
-    trigger("APPLY", 0x0FC, "bit 0: take over 0x000 to 0x0FB; a change of policy or unit clears the average"),
+    trigger("APPLY", 0x0FC, "bit 0: take over 0x000 to 0x0FB and 0x120 to 0x1FF; a change of policy or unit restarts the policy"),
     live("LIVE_BYTES", 0x100, 32, "bytes in the queue"),
     live("LIVE_PACKETS", 0x104, 32, "packets in the queue"),
     live("LIVE_FRAMES", 0x108, 32, "frames in the queue"),
@@ -152,7 +125,9 @@ object RegisterMap {
   ) ++ Seq("IN_NOT_ECT" -> "arrivals, Not-ECT", "IN_ECT1" -> "arrivals, ECT(1)", "IN_ECT0" -> "arrivals, ECT(0)",
     "IN_CE" -> "arrivals, CE", "EARLY" -> "dropped by chance", "FORCED" -> "dropped by the policy for certain",
     "OVERFLOW" -> "dropped at a hard limit", "MARKED" -> "CE marked", "ALREADY_CE" -> "selected, but CE already",
-    "OUT" -> "departures", "LINK_DOWN" -> "discarded with the link down"
+    "OUT" -> "sent, but for those that HEAD_MARKED counts", "LINK_DOWN" -> "discarded with the link down",
+    "FRONT" -> "dropped from the head of a queue over its limits",
+    "HEAD_DROPPED" -> "dropped by the policy at departure", "HEAD_MARKED" -> "sent and CE marked by the policy at departure"
   ).zipWithIndex.flatMap { case ((name, description), i) => counter(name, 0x200 + 16 * i, description) } ++
     (0 until 32).flatMap(b => wide(s"SOJOURN$b", 0x300 + 8 * b, sojourn(b)))
 
@@ -165,5 +140,5 @@ object RegisterMap {
   /** Registers of the whole core, at address 0. */
   val core: Block = Block("core", "", 0x1000, identity ++ control ++ coreConfig ++ services ++ coreState)
   /** Registers of a queue; one such block per queue. */
-  val queue: Block = Block("queue", "Q_", queueStride, queueConfig ++ queueRed ++ queueState)
+  val queue: Block = Block("queue", "Q_", queueStride, queueConfig ++ queuePolicies ++ queueState)
 }

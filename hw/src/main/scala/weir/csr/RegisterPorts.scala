@@ -18,14 +18,16 @@ class RegisterPorts(c: WeirConfig) extends Bundle {
   /** reads of counters, at the same addresses; whoever answers must do so in bounded time */
   val counters = master(CsrBus(RegisterMap.addressWidth - 2))
   val queueConfig = out(Vec(QueueConfig(c), c.queues))
+  /** words of a queue's configuration while its apply copies them */
+  val config = master(Flow(ConfigWrite(c)))
   val coreConfig = out(CoreConfig(c))
-  /** queue q wants to take over its shadows; held until `applyReady(q)`, which must come in bounded time */
+  /** queue q takes over its shadows: it waits for `applyReady(q)`, which must come in bounded time, then copies them */
   val apply = out Bits (c.queues bits)
   val applyReady = in Bits (c.queues bits)
-  /** pulse: `queueConfig(q)` is new from the next cycle */
+  /** pulse, one cycle before `apply(q)` falls: all of its configuration is new */
   val applied = out Bits (c.queues bits)
-  /** with `applied`: policy or unit change */
-  val clearAverage = out Bits (c.queues bits)
+  /** with `applied`: policy or unit have changed */
+  val clear = out Bits (c.queues bits)
   val softReset, snapshot = out Bool()
   val seed = master(Flow(Bits(64 bits)))
   /** pulse: the next record goes to `traceData`, where it stays */

@@ -9,4 +9,5 @@ object TraceRecord {
   val width: Int = 32 * words
   val kindArrival = 0
   val kindDeparture = 1
+  val kindTick = 2
 }

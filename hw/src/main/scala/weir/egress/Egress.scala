@@ -166,8 +166,9 @@ class Egress(c: WeirConfig) extends Component {
     val count = Reg(UInt(2 bits)) init 0
     val came = io.grant.valid && !io.grant.discard
     val gone = beats.word.fire && beats.word.label.last
-    when(came && !gone)(count := count + 1)
-    when(!came && gone)(count := count - 1)
+    /** granted, but then refused by its policy */
+    val refused = io.departure.valid && io.departure.refused
+    count := count + came.asUInt - gone.asUInt - refused.asUInt
     io.room := count < 2
   }
   io.busy := pending.count =/= 0 || reader.finished || io.departure.valid

@@ -3,6 +3,7 @@ package weir.egress
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
+import weir.aqm.Cause
 import weir.buffer.{Departure, Grant}
 
 /** Chooses the queue that sends next: strict queues first, the lowest number before others, then deficit weighted
@@ -14,7 +15,9 @@ import weir.buffer.{Departure, Grant}
   * again from zero.
   *
   * Grants are given while the shaper allows it and the egress has room, at most one in four cycles. With the link
-  * down they are given at once, and the packets are discarded.
+  * down they are given at once, and the packets are discarded. Packets of queues that are `over` their limits are
+  * discarded too, in turn with grants to send if both can be given. After a grant to send to a queue that `decides` at
+  * departure no other is given before the decision.
   */
 class Schedule(c: WeirConfig) extends Component {
   val interval = 4
@@ -31,6 +34,10 @@ class Schedule(c: WeirConfig) extends Component {
     val room = in Bool ()
     val grant = master(Flow(Grant(c)))
     val departure = slave(Flow(Departure(c)))
+    /** queues that have to discard packets from their heads */
+    val over = in(Bits(c.queues bits))
+    /** queues whose policy decides at departure */
+    val decides = in(Bits(c.queues bits))
     /** a grant was given less than four cycles ago */
     val busy = out Bool ()
     /** a packet waits for the shaper alone */
@@ -62,18 +69,31 @@ class Schedule(c: WeirConfig) extends Component {
 
   val any = io.ready.orR
   val open = !io.linkUp || (io.allowed && io.room)
-  val granting = any && open && pause === 0 && !io.hold
+  /** a packet that was granted waits for its policy */
+  val deciding = RegInit(False)
+  val free = pause === 0 && !deciding
+  val sends = any && open && !io.hold
+  val trim = new Area {
+    val wanted = io.over & io.ready
+    val queue = OHToUInt(OHMasking.first(wanted)).resize(c.queueWidth)
+    val last = RegInit(False)
+    val now = wanted.orR && !(last && sends)
+    val granting = now && free
+    when(free && (sends || wanted.orR))(last := now)
+  }
+  val granting = sends && free && !trim.now
   io.throttled := any && io.linkUp && !io.allowed
-  io.grant.valid := granting
-  io.grant.queue := choice.queue
-  io.grant.discard := !io.linkUp
-  io.busy := pause =/= 0
+  io.grant.valid := granting || trim.granting
+  io.grant.queue := Mux(trim.now, trim.queue, choice.queue)
+  io.grant.discard := !io.linkUp || trim.now
+  io.grant.cause := Mux(trim.now, U(Cause.front, 3 bits), Mux(io.linkUp, U(Cause.none, 3 bits), U(Cause.linkDown, 3 bits)))
+  io.busy := pause =/= 0 || deciding || trim.wanted.orR
 
   when(pause =/= 0)(pause := pause - 1)
-  when(granting) {
-    pause := interval - 1
-    when(!choice.strictly)(turn := choice.queue)
-  }
+  when(io.grant.valid)(pause := interval - 1)
+  when(granting && !choice.strictly)(turn := choice.queue)
+  when(io.departure.valid)(deciding := False)
+  when(granting && io.linkUp && io.decides(choice.queue.resized))(deciding := True)
 
   /** The quantum is added in the cycle after the grant, the length taken at the departure. */
   val visit = new Area {
@@ -88,7 +108,9 @@ class Schedule(c: WeirConfig) extends Component {
     val queue = io.departure.queue
     val strict = io.strict(queue.resized)
     when(io.departure.valid && !strict) {
-      deficit(queue.resized) := deficit(queue.resized) - io.departure.descriptor.length.resize(22 bits).asSInt
+      when(!io.departure.discard) {
+        deficit(queue.resized) := deficit(queue.resized) - io.departure.descriptor.length.resize(22 bits).asSInt
+      }
       when(io.empty(queue.resized))(deficit(queue.resized) := S(0, 22 bits))
     }
   }

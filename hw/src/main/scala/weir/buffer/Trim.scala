@@ -1,0 +1,42 @@
+package weir.buffer
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.csr.QueueConfig
+
+/** Tells which queues have to drop packets from their heads (drop from front, Lakshman et al. 1996).
+  *
+  * A queue with `dropFront` takes an arrival although it is full. `over` is high while what is linked, in bytes or
+  * packets, exceeds a limit; arrivals whose verdict is pending do not count. It follows a link or a departure by one cycle,
+  * so that one head can be dropped every four cycles, and none too many.
+  */
+class Trim(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val config = in(Vec(QueueConfig(c), c.queues))
+    val link = slave(Flow(Link(c)))
+    val departure = slave(Flow(Departure(c)))
+    val over = out(Bits(c.queues bits))
+  }
+  noIoPrefix()
+
+  val queues = for (q <- 0 until c.queues) yield new Area {
+    val linked = io.link.valid && io.link.queue === q
+    val left = io.departure.valid && io.departure.queue === q
+    val added = Mux(linked, io.link.descriptor.length, U(0, c.lengthWidth bits)).resize(c.quantityWidth + 1)
+    val taken = Mux(left, io.departure.descriptor.length, U(0, c.lengthWidth bits)).resize(c.quantityWidth + 1)
+    val bytes = Reg(UInt(c.quantityWidth + 1 bits)) init 0
+    bytes := bytes + added - taken
+    val packets = Reg(UInt(c.countWidth + 1 bits)) init 0
+    when(linked && !left)(packets := packets + 1)
+    when(!linked && left)(packets := packets - 1)
+
+    /** what is left up to the limits, negative above them */
+    val slackBytes = Reg(SInt(c.quantityWidth + 2 bits)) init 0
+    slackBytes := (io.config(q).limitBytes.resize(c.quantityWidth + 2) + taken - added - bytes).asSInt
+    val slackPackets = Reg(SInt(c.countWidth + 2 bits)) init 0
+    slackPackets := (io.config(q).limitPackets.resize(c.countWidth + 2) + left.asUInt - linked.asUInt - packets).asSInt
+    val enabled = RegNext(io.config(q).dropFront) init False
+    io.over(q) := enabled && (slackBytes.msb || slackPackets.msb)
+  }
+}

@@ -1,0 +1,88 @@
+package weir.egress
+
+import spinal.core._
+import spinal.lib._
+import weir.{PolicyEngine, WeirConfig}
+import weir.aqm._
+import weir.buffer.{Departure, Fill}
+
+/** Puts departures before the policies that want to know of them, and waits for those that decide.
+  *
+  * A departure of a queue whose policy does not decide passes at once. Another is held until its engine's verdict,
+  * which may mark or discard it; the scheduler gives no grant meanwhile. Packets that are discarded already
+  * are not asked about. Engines see a departure one cycle after it came.
+  */
+class Release(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val departure = slave(Flow(Departure(c)))
+    /** q, which the departure is still part of */
+    val fill = in(Vec(Fill(c), c.queues))
+    /** the engine that serves each queue, one bit each */
+    val engine = in(Vec(Bits(c.engines.size bits), c.queues))
+    val decides = in(Bits(c.queues bits))
+    val asked = out(Vec(master(Flow(PolicyDeparture(c))), c.engines.size))
+    val verdicts = in(Vec(slave(Flow(DepartureVerdict(c))), c.engines.size))
+    val released = master(Flow(Departure(c)))
+    val busy = out Bool ()
+    /** no departure of this queue is being decided */
+    val settled = out(Bits(c.queues bits))
+  }
+  noIoPrefix()
+
+  private val came = io.departure
+  private val fill = io.fill(came.queue.resized)
+  private val asks = came.valid && !came.discard
+  private val waits = asks && io.decides(came.queue.resized)
+
+  private val question = new Area {
+    val departure = Reg(PolicyDeparture(c))
+    when(asks) {
+      departure.queue := came.queue
+      departure.nowNs := came.grantNs
+      departure.sojournNs := came.grantNs - came.descriptor.stampNs
+      departure.length := came.descriptor.length
+      departure.ecn := came.descriptor.ecn
+      departure.exempt := came.descriptor.exempt
+      departure.bytes := fill.bytes - came.descriptor.length.resize(c.quantityWidth)
+      departure.packets := fill.packets - 1
+    }
+    for (n <- 0 until c.engines.size) {
+      io.asked(n).valid := RegNext(asks && io.engine(came.queue.resized)(n)) init False
+      io.asked(n).payload := departure
+    }
+  }
+
+  private val held = new Area {
+    val waiting = RegInit(False)
+    val departure = RegNextWhen(came.payload, waits)
+    val valids = io.verdicts.map(_.valid)
+    val verdict = DepartureVerdict(c)
+    verdict.assignFromBits(io.verdicts.map(v => v.payload.asBits & B(widthOf(verdict) bits, default -> v.valid))
+      .foldLeft(B(0, widthOf(verdict) bits))(_ | _))
+    val answered = waiting && valids.foldLeft(False: Bool)(_ || _)
+    when(answered)(waiting := False)
+    when(waits)(waiting := True)
+    val decided = Departure(c)
+    decided := departure
+    when(!departure.descriptor.exempt) {
+      decided.descriptor.mark := departure.descriptor.mark || verdict.action === Action.mark
+      decided.discard := verdict.action === Action.drop
+      decided.refused := verdict.action === Action.drop
+      decided.cause := verdict.cause
+    }
+  }
+
+  if (c.policies.exists(_.atDeparture)) {
+    val valid = RegNext(held.answered) init False
+    val decided = RegNextWhen(held.decided, held.answered)
+    io.released.valid := came.valid && !waits || valid
+    io.released.payload := Mux(valid, decided, came.payload)
+    io.busy := held.waiting || valid
+    for (q <- 0 until c.queues)
+      io.settled(q) := !(held.waiting && held.departure.queue === q) && !(valid && decided.queue === q)
+  } else {
+    io.released << came
+    io.busy := False
+    io.settled := B(c.queues bits, default -> True)
+  }
+}
