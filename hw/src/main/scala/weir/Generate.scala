@@ -8,7 +8,7 @@ import spinal.core._
 /** Writes Verilog.
   *
   * {{{
-  * weir.Generate <outDir> [preset…|units|formal|all]
+  * weir.Generate <outDir> [preset…|units|<Unit>…|formal|all]
   *   <outDir>/<preset>/weir_<preset>.v   a whole core ('-' becomes '_' in file and module names)
   *   <outDir>/units/<Unit>.v             each unit of [[Units.all]]
   *   <outDir>/formal/<Name>.sv           each property component of [[Units.formal]]
@@ -36,14 +36,15 @@ object Generate {
       throw new UsageError("usage: weir.Generate <outDir> [preset…|units|formal|all]")))
     val wanted = if (args.size > 1) args.tail else Seq("all")
     val names = WeirConfig.presets.map(_.name)
-    wanted.filterNot(w => names.contains(w) || groups.contains(w)).foreach(w => throw new UsageError(
+    val unitNames = Units.all.map(_._1)
+    wanted.filterNot(w => names.contains(w) || groups.contains(w) || unitNames.contains(w)).foreach(w => throw new UsageError(
       s"'$w' is not a preset; choose from ${names.mkString(", ")} or ${groups.mkString(", ")}"))
 
     val all = wanted.contains("all")
     val presets = WeirConfig.presets.filter(p => all || wanted.contains(p.name))
     presets.foreach(core(out, _))
     if (presets.nonEmpty) csr.RegisterFiles.write(out.toFile)
-    if (all || wanted.contains("units")) units(out.resolve("units"))
+    units(out.resolve("units"), name => all || wanted.contains("units") || wanted.contains(name))
     if (wanted.contains("formal")) formal(out.resolve("formal"))
   }
 
@@ -52,7 +53,7 @@ object Generate {
     write(out.resolve(c.name), s"$module.v")(config => config.generateVerilog(clocked(module, new WeirCore(c))))
   }
 
-  private def units(directory: Path): Unit = for ((name, make) <- Units.all)
+  private def units(directory: Path, wanted: String => Boolean): Unit = for ((name, make) <- Units.all if wanted(name))
     write(directory, s"$name.v")(config => config.generateVerilog(clocked(name, make())))
 
   private def formal(directory: Path): Unit = for ((name, make) <- Units.formal)
