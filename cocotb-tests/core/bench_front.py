@@ -38,7 +38,7 @@ async def drops_from_the_head_until_the_arrival_fits(dut: Any, limit: tuple[int,
     assert report.outcomes["front"] > 20 and report.outcomes["dropped overflow"] > 20
     arrivals = [r for r in bench.decoded() if not r.departure]
     assert not any(r.action == 2 for r in arrivals if r.queue == 0), "every arrival of the queue fits alone"
-    counter = f"{bench.at(0, 'COUNTERS') + 16 * QUEUE_COUNTERS.index('front'):#06x}"
+    counter = f"{bench.at(0, 'COUNTERS') + 16 * QUEUE_COUNTERS.index('FRONT'):#06x}"
     assert bench.counted[counter][0] == report.outcomes["front"]
 
 
@@ -58,7 +58,7 @@ async def a_long_frame_displaces_many_short_ones_while_frames_keep_coming(dut: A
         bench.send(ip_frame(rng, 64), gap=2)
     while bench.jobs:
         await bench.cycles(30)
-    await bench.cycles(100)
+    await bench.cycles(300)
     bench.stall = lambda _: False
     report = await bench.check()
     assert report.ingress_overflow == 0
@@ -80,9 +80,9 @@ async def what_fits_into_no_queue_is_dropped_at_the_tail(dut: Any) -> None:
         bench.send(ip_frame(bench.rng, length), gap=40)
     while bench.jobs:
         await bench.cycles(30)
-    await bench.cycles(60)
-    drops = fronts(bench)
+    await bench.cycles(300)
     bench.stall = lambda _: False
     report = await bench.check()
+    drops = fronts(bench)
     assert report.outcomes["dropped overflow"] == 1
     assert [r.number for r in drops] == [2, 3]

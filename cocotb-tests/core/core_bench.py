@@ -50,7 +50,7 @@ QUEUE = {
 }  # fmt: skip
 QUEUE_COUNTERS = (
     "IN_NOT_ECT", "IN_ECT1", "IN_ECT0", "IN_CE", "EARLY", "FORCED", "OVERFLOW", "MARKED", "ALREADY_CE", "OUT",
-    "LINK_DOWN",
+    "LINK_DOWN", "FRONT", "HEAD_DROPPED", "HEAD_MARKED",
 )  # fmt: skip
 CLOSING = (0, 1, 1, 1)
 
@@ -574,10 +574,11 @@ class Bench:
         for n in range(2):
             arrivals = sum(p[n] for name in QUEUE_COUNTERS[:4] for p in queue(name))
             ends = sum(pair(CORE[name])[n] for name in ("BAD", "RUNT", "OVERSIZE", "INGRESS_OVERFLOW"))
-            drops = sum(p[n] for name in ("EARLY", "FORCED", "OVERFLOW", "LINK_DOWN") for p in queue(name))
+            causes = ("EARLY", "FORCED", "OVERFLOW", "LINK_DOWN", "FRONT", "HEAD_DROPPED")
+            drops = sum(p[n] for name in causes for p in queue(name))
             assert pair(CORE["RX"])[n] == ends + arrivals
             assert arrivals == drops + pair(CORE["TX"])[n]
-            assert sum(p[n] for p in queue("OUT")) == pair(CORE["TX"])[n]
+            assert sum(p[n] for name in ("OUT", "HEAD_MARKED") for p in queue(name)) == pair(CORE["TX"])[n]
 
 
 def random_stall(rng: random.Random, probability: float) -> Callable[[int], bool]:
