@@ -11,7 +11,7 @@ from typing import Any
 
 import cocotb
 
-from axi_bench import any_frame, four_queues, lowest_held
+from axi_bench import AxiBench, any_frame, four_queues, lowest_held
 from core_bench import random_stall
 
 
@@ -25,6 +25,13 @@ def sizes(rng: random.Random) -> list[list[int]]:
         [9216] * 5,
         [60] * 100,
     ]
+
+
+def at_line_rate(bench: AxiBench, start: int) -> None:
+    """The source has kept its promise: the frames from number `start` on came with 24 byte times between them."""
+    frames = bench.sent[start:]
+    cycles = frames[-1].last - frames[0].beats[0] + 1
+    assert cycles <= sum(s.size + 24 for s in frames) // 8 + 2, f"{cycles} cycles for {len(frames)} frames"
 
 
 @cocotb.test()
@@ -41,13 +48,16 @@ async def loses_nothing_at_line_rate_with_half_the_buffer_held(dut: Any, queues:
             await bench.configure(q, "red", limit_bytes=min(2, queues) * share, min=share // 8, max=share, weight=0.02,
                                   probability=0.02, spread=rng.choice(("geometric", "uniform")), ecn=True)  # fmt: skip
     await bench.hold(bench.cells * 3 // 4, lambda: rng.choice((60, 64, 65, 590, 1514, 1514)))
+    await bench.identity()
     lengths = sizes(rng)
     rng.shuffle(lengths)
+    start = len(bench.sent)
     bench.line([any_frame(rng, n) for group in lengths for n in group])
     bench.stall = lambda _: False
     lowest = await lowest_held(bench)
     assert lowest >= bench.cells // 2, f"only {lowest} cells were held"
     report = await bench.check()
+    at_line_rate(bench, start)
     assert report.ingress_overflow == 0 and report.outcomes["dropped overflow"] == 0
     if policy == "red":
         assert report.outcomes["marked early"] > 0 and report.outcomes["dropped early"] > 0
@@ -70,12 +80,15 @@ async def takes_twice_what_the_egress_is_shaped_to(dut: Any, policy: str) -> Non
             natural |= {"min": share // 2, "max": share, "weight": 0.05, "probability": 0.2, "ecn": q % 2 == 0}
         await bench.configure(q, policy, **natural)
     await bench.hold(bench.cells * 3 // 4, lambda: rng.choice((60, 65, 590, 1514)))
+    await bench.identity()
+    start = len(bench.sent)
     bench.line([any_frame(rng, rng.choice((60, 64, 65, 590, 1514))) for _ in range(320)])
     bench.stall = random_stall(rng, 0.1)
     lowest = await lowest_held(bench)
     assert lowest >= bench.cells // 2, f"only {lowest} cells were held"
     bench.stall = lambda _: False
     report = await bench.check()
+    at_line_rate(bench, start)
     assert report.ingress_overflow == 0
     lost = report.outcomes["dropped overflow"] + report.outcomes["dropped early"] + report.outcomes["dropped forced"]
     assert lost > 40
