@@ -11,6 +11,8 @@ is built has changed. Each run has its own directory with its log, results and, 
 
 Environment:
     WEIR_SEED   seed for the bench and for the values of registers before reset, 1 by default
+    WEIR_RTL, WEIR_SIM   folders to use instead of build/rtl and build/sim (scripts/mutate.py)
+    WEIR_PLUSARGS        further arguments of the simulation
     WAVES=1     build with tracing (in a directory of its own) and write `dump.vcd`
 """
 
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-RTL = ROOT / "build" / "rtl"
-SIM = ROOT / "build" / "sim"
+RTL = Path(os.environ.get("WEIR_RTL", ROOT / "build" / "rtl"))
+SIM = Path(os.environ.get("WEIR_SIM", ROOT / "build" / "sim"))
 
 # Lint has its own verb; here a warning must not stop a bench. Registers without a reset and the contents of
 # memories start at random, as they may in hardware after a soft reset.
@@ -168,6 +170,7 @@ def _run(
             test_dir=run_dir,
             results_xml=str(results),
             test_args=["+verilator+rand+reset+2", f"+verilator+seed+{seed % 0x7FFFFFFF or 1}"],
+            plusargs=os.environ.get("WEIR_PLUSARGS", "").split(),
             extra_env={"WEIR_SEED": str(seed), **{key: str(value) for key, value in env.items()}},
             waves=waves,
             log_file=log,

@@ -167,3 +167,41 @@ async def decays_over_idle_time(dut: Any) -> None:
     report = await bench.check()
     decayed = {r.idle_slots for r, _ in report.decisions if r.idle_slots}
     assert len(decayed) > 4 and report.idle >= 9, decayed
+
+
+@cocotb.test()
+async def takes_over_a_configuration_under_traffic_that_never_pauses(dut: Any) -> None:
+    """A decision of the queue is under way in every cycle, so its arrivals have to be held back."""
+    bench = await Bench(dut, "busy apply").start()
+    rng = bench.rng
+    for _ in range(700):
+        bench.send(ip_frame(rng, 60))
+    for n in range(6):
+        low = rng.randrange(64, 600)
+        words = weir.convert_queue("red", bench.capabilities, limit_bytes=9000, min=low, max=3000, weight=rng.random(),
+                                   bandwidth="10Gbit", ecn=n % 2 == 0)  # fmt: skip
+        first = bench.cycle
+        await bench.configure_raw(0, words)
+        assert bench.cycle - first < 700, f"taken over after {bench.cycle - first} cycles"
+        await bench.cycles(rng.randrange(100))
+    assert bench.jobs, "the traffic has to last"
+    report = await bench.check()
+    assert report.arrivals == 700 and report.ingress_overflow == 0
+
+
+@cocotb.test()
+async def waits_for_the_decay_of_its_own_queue_only(dut: Any) -> None:
+    """Queue 0, idle and under RED, is announced while an arrival of queue 1 is due: that one goes in its own time."""
+    bench = await Bench(dut, "decay of another").start()
+    rng = bench.rng
+    await bench.map_dscp([d % 2 for d in range(64)])
+    await bench.configure(0, "red", limit_bytes=9000, min=1000, max=3000, weight=0.01, bandwidth="10Gbit")
+    for n in range(120):
+        bench.send(ip_frame(rng, 60, dscp=1), gap=n % 12)
+        bench.send(ip_frame(rng, rng.choice((60, 64)), dscp=0), gap=60)
+    report = await bench.check()
+    assert report.arrivals == 240
+    arrivals = [r for r, _ in report.decisions]
+    waits = {r.at - s.last for r, s in zip(arrivals, bench.sent, strict=True) if r.queue == 1}
+    # core.md: the last beat in cycle 7, s0 in cycle 14, when the decay of the arrival's own queue is known
+    assert waits == {7}, f"requests of queue 1 come {sorted(waits)} cycles after the last beat"

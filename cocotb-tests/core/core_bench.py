@@ -80,6 +80,60 @@ class Received:
     closed: bool = False
 
 
+class Receiver:
+    """Watches `m_axis`: what is offered stays, tvalid stays inside a frame, tkeep is contiguous, only resets close."""
+
+    def __init__(self, dut: Any, received: list[Received]) -> None:
+        self.valid, self.ready = dut.m_axis_tvalid, dut.m_axis_tready
+        self.signals = (dut.m_axis_tdata, dut.m_axis_tkeep, dut.m_axis_tlast, dut.m_axis_tuser)
+        self.received = received
+        self.inside = False
+        self._held: tuple[int, ...] | None = None
+        self._current: Received | None = None
+        self._after_reset = False
+
+    def step(self, c: int, reset: bool) -> bool:
+        """The edge of a cycle; whether a beat was on offer."""
+        if self._after_reset:
+            self._held = None  # reset withdraws an offer
+        valid = self.valid.value == 1
+        if valid:
+            beat = tuple(int(s.value) for s in self.signals)
+            self._check(c, beat)
+            self._held = beat
+            if self.ready.value == 1:
+                self._held = None
+                self._take(c, beat)
+        else:
+            excused = reset or self._after_reset
+            assert self._held is None or excused, f"cycle {c}: m_axis_tvalid fell while tready was low"
+            assert not self.inside or excused, f"cycle {c}: m_axis_tvalid fell inside a frame"
+            self._held = None
+        self._after_reset = reset
+        return valid
+
+    def _check(self, c: int, beat: tuple[int, ...]) -> None:
+        assert self._held is None or beat == self._held, f"cycle {c}: m_axis changed while tready was low"
+        assert beat[1] == 0xFF or (beat[2] and beat[1] in (1, 3, 7, 15, 31, 63, 127)), (
+            f"cycle {c}: tkeep {beat[1]:#x}, tlast {beat[2]}"
+        )
+        assert beat[3] == 0 or beat == CLOSING, f"cycle {c}: tuser in a beat that does not close a frame"
+
+    def _take(self, c: int, beat: tuple[int, ...]) -> None:
+        if self._current is None:
+            self._current = Received(first=c)
+            assert beat != CLOSING, f"cycle {c}: a closing beat, but no frame is open"
+        if beat[3]:
+            self._current.closed = True
+        else:
+            self._current.data += beat[0].to_bytes(8, "little")[: beat[1].bit_count()]
+        self.inside = not beat[2]
+        if beat[2]:
+            self._current.last, self._current.tuser = c, beat[3]
+            self.received.append(self._current)
+            self._current = None
+
+
 class Bench:
     """The core under test. `stall(cycle)` says whether the receiver waits; `pause(cycle)` whether the sender does."""
 
@@ -215,63 +269,25 @@ class Bench:
     async def _cycles(self) -> None:
         dut = self.dut
         edge = RisingEdge(dut.clk)
-        m_valid, m_ready_out, trace_valid, trace_data = (
-            dut.m_axis_tvalid, dut.m_axis_tready, dut.trace_valid, dut.trace_data,
-        )  # fmt: skip
+        m_ready_out, trace_valid, trace_data = dut.m_axis_tready, dut.trace_valid, dut.trace_data
         s_valid, s_data, s_keep, s_last, s_user = (
             dut.s_axis_tvalid, dut.s_axis_tdata, dut.s_axis_tkeep, dut.s_axis_tlast, dut.s_axis_tuser,
         )  # fmt: skip
-        m_data, m_keep, m_last, m_user, s_ready = (
-            dut.m_axis_tdata, dut.m_axis_tkeep, dut.m_axis_tlast, dut.m_axis_tuser, dut.s_axis_tready,
-        )  # fmt: skip
-        now = dut.now_ns
+        s_ready, now = dut.s_axis_tready, dut.now_ns
+        receiver = Receiver(dut, self.received)
         ready = 0
-        held: tuple[int, int, int, int] | None = None
-        inside = False
-        current: Received | None = None
         job: Job | None = None
         position = wait = 0
         beats: list[int] = []
         driving = False
-        after_reset = False
         while True:
             await edge
             self.cycle += 1
             c = self.cycle
             reset = dut.rst.value == 1
-            # the receiver
-            if after_reset:
-                held = None  # reset withdraws an offer
-            if m_valid.value == 1:
-                beat = (int(m_data.value), int(m_keep.value), int(m_last.value), int(m_user.value))
-                assert held is None or beat == held, f"cycle {c}: m_axis changed while tready was low"
-                assert beat[1] == 0xFF or (beat[2] and beat[1] in (1, 3, 7, 15, 31, 63, 127)), (
-                    f"cycle {c}: tkeep {beat[1]:#x}, tlast {beat[2]}"
-                )
-                assert beat[3] == 0 or beat == CLOSING, f"cycle {c}: tuser in a beat that does not close a frame"
-                if ready:
-                    held = None
-                    if current is None:
-                        current = Received(first=c)
-                        assert beat != CLOSING, f"cycle {c}: a closing beat, but no frame is open"
-                    if beat[3]:
-                        current.closed = True
-                    else:
-                        current.data += beat[0].to_bytes(8, "little")[: beat[1].bit_count()]
-                    inside = not beat[2]
-                    if beat[2]:
-                        current.last, current.tuser = c, beat[3]
-                        self.received.append(current)
-                        current = None
-                    self.idle_cycles = 0
-                else:
-                    held = beat
-                    self.idle_cycles = 0
-            else:
-                assert held is None or reset or after_reset, f"cycle {c}: m_axis_tvalid fell while tready was low"
-                assert not inside or reset or after_reset, f"cycle {c}: m_axis_tvalid fell inside a frame"
-                held = None
-            self.open = inside
+            if receiver.step(c, reset):
+                self.idle_cycles = 0
+            self.open = receiver.inside
             assert s_ready.value == 1, f"cycle {c}: s_axis_tready is low"
             if trace_valid.value == 1:
                 self.records.append((c, int(trace_data.value)))
@@ -279,7 +295,6 @@ class Bench:
             self.idle_cycles += 1
             if self.watch_quiet is not None:
                 self.watch_quiet()
-            after_reset = bool(reset)
             # the next cycle
             time = self.offset + 32 * (c + 1) // 5 & MASK48
             now.value = time
@@ -325,6 +340,8 @@ class Bench:
         beats = [(b["tdata"], b["tkeep"], b["tlast"], b["tuser"]) for b in beats_of(data, self.rng, tuser)]
         if keeps is not None:
             beats = [(d, k, last, u) for (d, _, last, u), k in zip(beats, keeps, strict=True)]
+            # a last beat may have become shorter or longer, which is a good frame
+            data = b"".join(d.to_bytes(8, "little")[: k.bit_count()] for d, k, _, _ in beats)
         self.jobs.append(Job(beats, data, gap, tuser))
 
     def line(self, frames: Sequence[bytes]) -> None:

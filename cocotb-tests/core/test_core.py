@@ -1,6 +1,12 @@
-"""The whole core, from stream to stream, on the presets small and tail."""
+"""The whole core, from stream to stream, on the presets small and tail; ten-gig with its four queues.
+
+WEIR_SOAK=<seconds> lengthens each case on four queues: further seeds until the time is over.
+"""
 
 from __future__ import annotations
+
+import os
+import time
 
 import pytest
 
@@ -16,3 +22,25 @@ def test_core(bench: str) -> None:
 @pytest.mark.timeout(300)
 def test_core_without_red() -> None:
     run_bench("core", "bench_tail", preset="tail")
+
+
+@pytest.mark.timeout(300 + int(os.environ.get("WEIR_SOAK", "0")))
+@pytest.mark.parametrize(
+    ("bench", "seed"),
+    [
+        ("line", 1),
+        ("order", 1),
+        ("causes", 1),
+        ("causes", 2),
+        ("restart", 1),
+        ("restart", 2),
+        ("hostile", 1),
+        ("hostile", 2),
+    ],
+)
+def test_core_with_four_queues(bench: str, seed: int) -> None:
+    end = time.monotonic() + int(os.environ.get("WEIR_SOAK", "0"))
+    run_bench("core", f"bench_{bench}", preset="ten-gig", seeds=[seed])
+    while time.monotonic() < end:
+        seed += 1000
+        run_bench("core", f"bench_{bench}", preset="ten-gig", seeds=[seed])

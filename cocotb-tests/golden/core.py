@@ -570,13 +570,16 @@ class Core:
         own = self.cells[r.queue].held(r.at - 1, r.at - SEES_REFUND + COMMIT, r.at - SEES_LEAVE)[0]
         over = max(0, own - setup.reserve_cells)
         more = max(0, own + cells_of(r.length) - setup.reserve_cells) - over
-        for leave, refund in self.report.shared_lags:
-            shared = 0
-            for q in range(self.queues):
-                held = self.cells[q].held(r.at - 1, r.at - refund + COMMIT, r.at - leave)[0]
-                reserve = self.states[q][0].setup.reserve_cells if q != r.queue else setup.reserve_cells
-                shared += max(0, held - reserve)
-            fits[more > 0 and shared + more > self.core.shared_cells].add((leave, refund))
+        if not more:
+            return False
+        lags = self.report.shared_lags
+        # the later the count falls, the more is in use: often the ends decide alike, and no lag is told from another
+        ends = [(pick(a for a, _ in lags), pick(b for _, b in lags)) for pick in (min, max)]
+        limited, most = (self._shared(r, setup, *e) + more > self.core.shared_cells for e in ends)
+        if limited == most:
+            return limited
+        for leave, refund in lags:
+            fits[self._shared(r, setup, leave, refund) + more > self.core.shared_cells].add((leave, refund))
         if not fits[False]:
             return True
         if fits[True]:
@@ -584,6 +587,15 @@ class Core:
             self.report.shared_lags = fits[limited]
             return limited
         return False
+
+    def _shared(self, r: Record, setup: Setup, leave: int, refund: int) -> int:
+        """Cells that all queues use beyond their reserves, with these lags of departures and refunds."""
+        shared = 0
+        for q in range(self.queues):
+            held = self.cells[q].held(r.at - 1, r.at - refund + COMMIT, r.at - leave)[0]
+            reserve = self.states[q][0].setup.reserve_cells if q != r.queue else setup.reserve_cells
+            shared += max(0, held - reserve)
+        return shared
 
     def _short_of_descriptors(self, r: Record) -> bool:
         """Whether there is no descriptor; within the time that one takes to be on offer again the record decides."""

@@ -1,0 +1,51 @@
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
+import scala.collection.Iterator;
+import scala.collection.immutable.Set;
+import scala.collection.immutable.Set$;
+import weir.Policy;
+import weir.WeirConfig;
+
+/** Says what WeirConfig answers: for each argument `field=value[,field=value…]`, a line `ok` or the error's message.
+  *
+  * Fields that are not named are those of the preset ten-gig. Values are integers; of `policies` names joined by `+`.
+  * Run from source (scripts/tests/test_config.py): needs nothing but the classes of `make rtl`.
+  */
+public class ConfigProbe {
+  public static void main(String[] arguments) throws Exception {
+    for (String argument : arguments) System.out.println("probe: " + answer(argument));
+  }
+
+  private static String answer(String argument) throws Exception {
+    WeirConfig base = WeirConfig.preset("ten-gig");
+    Object[] values = new Object[base.productArity()];
+    for (int n = 0; n < values.length; n++) values[n] = base.productElement(n);
+    for (String change : argument.split(",")) {
+      String[] pair = change.split("=", 2);
+      values[index(base, pair[0])] = pair[0].equals("policies") ? policies(pair[1]) : Integer.valueOf(pair[1]);
+    }
+    Constructor<?> constructor = WeirConfig.class.getConstructors()[0];
+    try {
+      constructor.newInstance(values);
+    } catch (InvocationTargetException e) {
+      return e.getCause().getMessage();
+    }
+    return "ok";
+  }
+
+  private static int index(WeirConfig config, String name) {
+    Iterator<String> names = config.productElementNames();
+    for (int n = 0; names.hasNext(); n++) if (names.next().equals(name)) return n;
+    throw new IllegalArgumentException("WeirConfig has no field " + name);
+  }
+
+  private static Object policies(String names) {
+    Set<Policy> set = Set$.MODULE$.empty();
+    Iterator<Policy> all = Policy.all().iterator();
+    while (all.hasNext()) {
+      Policy policy = all.next();
+      if (java.util.Arrays.asList(names.split("\\+")).contains(policy.name())) set = set.incl(policy);
+    }
+    return set;
+  }
+}

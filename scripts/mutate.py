@@ -1,0 +1,317 @@
+"""Puts one error at a time into the Verilog; the bench of the unit, or of the core, has to fail.
+
+    .venv/bin/python scripts/mutate.py [--units Admit,Queues] [--only NAME] [--list] [--limit SECONDS]
+
+Needs what `make test` needs: build/rtl and libweir. Works on copies below build/mutants/. Every error of a file is
+compiled into one model and chosen by a plusarg, so that a file is built once; without a choice the copy has to pass.
+
+A mutant is *caught* if its bench fails or hangs, *survived* if all passes: then the bench is too weak. A pattern that
+no longer is in exactly one line of its module says so and has to be written anew. Both end with status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RTL = ROOT / "build" / "rtl"
+WORK = ROOT / "build" / "mutants"
+CHOICE = "weir_mutant"
+
+#: the shape of a line: what comes before its expression, the expression, what follows
+LINE = re.compile(
+    r"^(?P<head>\s*(?:\S+ : )?(?:assign )?[^\s=(]+ (?:<=|=) |\s*if\()(?P<expression>.*?)(?P<tail>;|\) begin)$"
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Where a unit's Verilog is, and the tests that have to notice, in the order in which they are tried."""
+
+    file: str
+    tests: tuple[str, ...]
+    module: str = ""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """An error: `old` becomes `new` in the one line of the module that has it. `case`: the core's bench to try first."""
+
+    unit: str
+    name: str
+    old: str
+    new: str
+    case: str = ""
+    module: str = ""
+
+
+def _core(*cases: str) -> tuple[str, ...]:
+    return tuple(f"cocotb-tests/core/test_core.py::test_core[{case}]" for case in cases)
+
+
+CORE = ("drops", "frames", "cells", "egress", "policy", "reset", "trace")
+
+UNITS = {
+    "Admit": Unit("small/weir_small.v", _core(*CORE)),
+    "Queues": Unit("units/Queues.v", ("cocotb-tests/queues",)),
+    "Schedule": Unit("units/Schedule.v", ("cocotb-tests/schedule",)),
+    "Backlog": Unit("units/Backlog.v", ("cocotb-tests/backlog",)),
+    "Egress": Unit("small/weir_small.v", _core(*CORE)),
+    "Store": Unit("units/Store.v", ("cocotb-tests/store",)),
+    "Rewrite": Unit("units/Rewrite.v", ("cocotb-tests/rewrite",)),
+    "RedCount": Unit("units/RedPolicy.v", ("cocotb-tests/aqm/test_red_policy.py",)),
+    "Shape": Unit("units/Shape.v", ("cocotb-tests/shape",)),
+    "CounterBank": Unit("units/Counters.v", ("cocotb-tests/counters",)),
+}
+
+MUTANTS = (
+    Mutant("Admit", "limit in bytes is exclusive", "< limits_bytes)", "<= limits_bytes)", "drops"),
+    Mutant("Admit", "limit in packets is one more", "(request_limitPackets <= request_context_request_packets)",
+           "(request_limitPackets < request_context_request_packets)", "drops"),
+    Mutant("Admit", "a drop is not refunded", "refund_valid = outcome_rejected", "refund_valid = 1'b0", "drops"),
+    Mutant("Admit", "a drop keeps its cells", "free_valid = outcome_rejected", "free_valid = 1'b0", "drops"),
+    Mutant("Admit", "a drop keeps its descriptor", "(outcome_rejected && commit_context_described)", "1'b0", "drops"),
+    Mutant("Admit", "share of cells is exclusive", "< limits_shared)", "<= limits_shared)", "cells"),
+    Mutant("Admit", "a reserve does not help", "(limits_needs && (", "(1'b1 && (", "cells"),
+    Mutant("Admit", "group addresses are dropped", "= (! flight_exempt);", "= 1'b1;", "drops"),
+    Mutant("Admit", "configuration changes under a decision", "(hold | (stall &", "((hold & {2{1'b0}}) | (stall &",
+           "policy"),
+    Mutant("Admit", "a queue on hold holds all", "(! issue_waits[head_payload_meta_queue])", "(! (|issue_waits))",
+           "policy"),
+    Mutant("Queues", "an emptied queue is not alone", "(lists_1_left && (lists_1_groups == 12'h001))", "1'b0"),
+    Mutant("Queues", "the next head goes to another queue", "(granted_loads_2 && (granted_queue_2 == 2'b01))",
+           "(granted_loads_2 && (granted_queue_2 == 2'b10))"),
+    Mutant("Queues", "link and grant in a cycle count up", "(lists_1_linked && (! lists_1_left))", "lists_1_linked"),
+    Mutant("Queues", "a departure's mark is its exemption", "_zz_reading_descriptor_length[47]",
+           "_zz_reading_descriptor_length[46]"),
+    Mutant("Schedule", "a deficit of nothing goes on", "_zz_choice_stays = ($signed(22'h0) < $signed(deficit_1))",
+           "_zz_choice_stays = ($signed(22'h0) <= $signed(deficit_1))"),
+    Mutant("Schedule", "grants against the shaper", "(allowed && room)", "room"),
+    Mutant("Schedule", "grants against the egress", "(allowed && room)", "allowed"),
+    Mutant("Schedule", "an empty queue keeps its deficit", "= empty[departure_payload_queue]", "= 1'b0"),
+    Mutant("Schedule", "a quantum for every packet", "((! choice_strictly) && (! choice_stays))", "(! choice_strictly)"),
+    Mutant("Schedule", "queue 2 follows itself", "(turn < 2'b10)", "(turn <= 2'b10)"),
+    Mutant("Backlog", "a refund is not taken off", "{1'b0,(queues_1_refunded ? refund_payload_length : 14'h0)}", "15'h0"),
+    Mutant("Backlog", "empty with one packet left", "(queues_1_packetsAfter == 16'h0)",
+           "(queues_1_packetsAfter == 16'h1)"),
+    Mutant("Backlog", "within its reserve below zero", "(queues_2_beyond[15] ? 15'h0 : _zz_queues_2_excess)",
+           "_zz_queues_2_excess"),
+    Mutant("Backlog", "no peak of packets", "(queues_3_peakPackets < queues_3_packets)", "1'b0"),
+    Mutant("Egress", "eight bytes in the last word take two beats",
+           "(beats_word_payload_label_lastBytes <= 4'b1000)", "(beats_word_payload_label_lastBytes < 4'b1000)", "frames"),
+    Mutant("Egress", "reads without credit", "(credit_used != 5'h10)", "1'b1", "frames"),
+    Mutant("Egress", "one word is many", "(jobs_io_pop_payload_words == 10'h001)", "1'b0", "drops"),
+    Mutant("Egress", "a discarded packet keeps its cells", "(departure_valid && departure_payload_discard)", "1'b0",
+           "drops"),
+    Mutant("Egress", "a free that waits is lost", "(freeing_read_valid || freeing_discarded_merge_waiting)",
+           "freeing_read_valid", "drops"),
+    Mutant("Egress", "the next cell before it is known", "((! reader_cellEnd) || reader_lastWord) || reader_known",
+           "1'b1", "frames"),
+    Mutant("Egress", "a discarded packet is awaited", "(grant_valid && (! grant_payload_discard))", "grant_valid",
+           "drops"),
+    Mutant("Store", "accepts without room", "(((end_valid && good) && (! failed)) && room)",
+           "((end_valid && good) && (! failed))"),
+    Mutant("Store", "accepts a frame that lacks a cell", "failed = (frame_failed || lacking)", "failed = frame_failed"),
+    Mutant("Store", "the last cell is not counted", "(frame_cells + _zz_arrival_chain_cells)", "frame_cells"),
+    Mutant("Store", "gives nothing back", "((dropped || lacking) && (! none))", "1'b0"),
+    Mutant("Store", "a bad frame's last cell is taken", "&& available) && (! dropped))", "&& available))"),
+    Mutant("Rewrite", "no borrow from ECT(0)", "(find_fromEct1 || (! find_checksum[0]))", "find_fromEct1"),
+    Mutant("Rewrite", "ECT(1) subtracts one", "(find_fromEct1 ? 2'b10 : 2'b01)", "2'b01"),
+    Mutant("Rewrite", "tags do not move the checksum", "(find_noTag ? 3'b011 : 3'b100)", "3'b011"),
+    Mutant("Rewrite", "IPv6 is marked as IPv4", "(planned_payload_v6 ? 8'h30 : 8'h03)", "8'h03"),
+    Mutant("Rewrite", "Not-ECT is marked",
+           "((input_payload_info_ecn == 2'b10) || (input_payload_info_ecn == 2'b01))", "1'b1"),
+    Mutant("RedCount", "a restart of any queue", "(restarts && (commit_payload_queue == arrival_queue))", "restarts"),
+    Mutant("RedCount", "a pending arrival is forgotten", "((stage_5 || stage_6) || stage_7)", "(stage_5 || stage_6)"),
+    Mutant("RedCount", "counts outside the band", "(outside ? 16'h0 : t4_used_packets)", "t4_used_packets"),
+    Mutant("RedCount", "a limit's drop does not restart", "(commit_payload_selected || commit_payload_dropped)",
+           "commit_payload_selected"),
+    Mutant("RedCount", "the first is never exempt", "(exemptFirst ? _zz_t1_first_bytes : 15'h0)", "15'h0"),
+    Mutant("Shape", "wraps instead of saturating", "(bucket_sum[53] ? 53'h1fffffffffffff : _zz_bucket_ahead)",
+           "_zz_bucket_ahead"),
+    Mutant("Shape", "a negative size is huge", "(price_signedBytes[16] ? 16'h0 : _zz_price_bytes)", "_zz_price_bytes"),
+    Mutant("Shape", "opens while a charge is under way",
+           "(((io_charge_valid || step_charge1) || step_charge2) || step_charge3)",
+           "((io_charge_valid || step_charge1) || step_charge2)"),
+    Mutant("Shape", "shapes when it is off", "(off || ((! verdict_slack[53]) && (! verdict_charging)))",
+           "((! verdict_slack[53]) && (! verdict_charging))"),
+    Mutant("Shape", "credit grows without end", "(bucket_left[67] ? 53'h0 : _zz_bucket_ahead_1)", "_zz_bucket_ahead_1"),
+    Mutant("CounterBank", "clearing clears nothing", "(operation_stage1_zero ? 128'h0 : counters_found)",
+           "counters_found"),
+    Mutant("CounterBank", "reads write", "(operation_stage2_valid && operation_stage2_write)", "operation_stage2_valid"),
+    Mutant("CounterBank", "a snapshot takes what comes after it",
+           "(queued_fifo_io_pop_valid && (queued_parityBit == parity_served))", "queued_fifo_io_pop_valid"),
+    Mutant("CounterBank", "bytes are not added", "(counters_old[127 : 64] + _zz_counters_bytes)", "counters_old[127 : 64]"),
+    Mutant("CounterBank", "both are the first", "(control_phase[0] ? queued_update_second : queued_update_first)",
+           "queued_update_first"),
+)  # fmt: skip
+
+
+class PatternError(Exception):
+    """A pattern does not name one line, or its line is none that can be changed."""
+
+
+@dataclass
+class Result:
+    """What became of a mutant."""
+
+    mutant: Mutant
+    outcome: str
+    seconds: float
+    by: str = ""
+
+
+def module_of(lines: Sequence[str], name: str) -> range:
+    """Line numbers of a module."""
+    first = next((n for n, line in enumerate(lines) if line.startswith(f"module {name} (")), None)
+    if first is None:
+        raise PatternError(f"no module {name}")
+    last = next(n for n in range(first, len(lines)) if lines[n].startswith("endmodule"))
+    return range(first, last)
+
+
+def locate(lines: Sequence[str], mutant: Mutant) -> int:
+    """The line of a mutant."""
+    module = mutant.module or UNITS[mutant.unit].module or mutant.unit
+    found = [n for n in module_of(lines, module) if mutant.old in lines[n]]
+    if len(found) != 1:
+        raise PatternError(f"{module} has {len(found)} lines with '{mutant.old}', not one")
+    before, after = (LINE.match(line) for line in (lines[found[0]], lines[found[0]].replace(mutant.old, mutant.new)))
+    if before is None or after is None or before["head"] != after["head"]:
+        raise PatternError(f"'{lines[found[0]].strip()}' is no line that can be changed")
+    return found[0]
+
+
+def instrument(text: str, mutants: Sequence[tuple[int, Mutant]]) -> str:
+    """The Verilog with all these mutants, chosen by the plusarg +weir_mutant=<number>."""
+    original = text.split("\n")
+    lines = list(original)
+    for number, mutant in mutants:
+        n = locate(original, mutant)
+        changed = LINE.match(original[n].replace(mutant.old, mutant.new))
+        line = LINE.match(lines[n])
+        assert changed is not None and line is not None
+        choice = f"(({CHOICE} == {number}) ? ({changed['expression']}) : ({line['expression']}))"
+        lines[n] = line["head"] + choice + line["tail"]
+    modules = {m.module or UNITS[m.unit].module or m.unit for _, m in mutants}
+    declaration = [f"  integer {CHOICE};", f'  initial if (!$value$plusargs("{CHOICE}=%d", {CHOICE})) {CHOICE} = 0;']
+    starts = [module_of(lines, module).start for module in modules]
+    for start in sorted(starts, reverse=True):
+        end = next(n for n in range(start, len(lines)) if lines[n].startswith(");"))
+        lines[end + 1 : end + 1] = declaration
+    return "\n".join(lines)
+
+
+def run(tests: Sequence[str], number: int, limit: float) -> tuple[str, str]:
+    """Runs tests on the copies with one mutant; "passed", "failed" or "hung", and which test."""
+    environment = dict(os.environ, WEIR_RTL=str(WORK / "rtl"), WEIR_SIM=str(WORK / "sim"),
+                       WEIR_PLUSARGS=f"+{CHOICE}={number}", COCOTB_MAX_FAILURES="1")  # fmt: skip
+    for test in tests:
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", test]
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, start_new_session=True)  # fmt: skip
+        try:
+            output, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return "hung", test
+        if process.returncode == 1:
+            failed = re.search(r"BenchError: \S+: (.*?)(?: failed)?;", output)
+            return "failed", failed[1] if failed else test
+        if process.returncode != 0:
+            raise SystemExit(f"mutate: {test} does not run:\n{output[-2000:]}")
+    return "passed", ""
+
+
+def tests_of(mutant: Mutant) -> list[str]:
+    """The tests of its unit, its own case first."""
+    tests = list(UNITS[mutant.unit].tests)
+    first = [t for t in tests if mutant.case and t.endswith(f"[{mutant.case}]")]
+    return first + [t for t in tests if t not in first]
+
+
+def prepare(mutants: Sequence[tuple[int, Mutant]]) -> list[Result]:
+    """Copies the Verilog with the mutants in it; results of those whose pattern does not match."""
+    bad: list[Result] = []
+    by_file: dict[str, list[tuple[int, Mutant]]] = {}
+    for number, mutant in mutants:
+        file = UNITS[mutant.unit].file
+        try:
+            locate((RTL / file).read_text().split("\n"), mutant)
+        except PatternError as error:
+            bad.append(Result(mutant, "no such line", 0.0, str(error)))
+        else:
+            by_file.setdefault(file, []).append((number, mutant))
+    for path in sorted({p.parent for p in RTL.rglob("*.v")}):
+        (WORK / "rtl" / path.relative_to(RTL)).mkdir(parents=True, exist_ok=True)
+    for source in RTL.rglob("*"):
+        if source.is_file():
+            target = WORK / "rtl" / source.relative_to(RTL)
+            if source.relative_to(RTL).as_posix() not in by_file:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, target)
+    for file, chosen in by_file.items():
+        (WORK / "rtl" / file).write_text(instrument((RTL / file).read_text(), chosen))
+    return bad
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Errors put into the Verilog that the benches have to notice.")
+    parser.add_argument("--units", default="", help=f"only these, by comma: {', '.join(UNITS)}")
+    parser.add_argument("--only", default="", help="only mutants whose name contains this")
+    parser.add_argument("--limit", type=float, default=240.0, help="seconds after which a bench hangs")
+    parser.add_argument("--list", action="store_true", help="check the patterns, run nothing")
+    options = parser.parse_args(arguments)
+    units = [u for u in options.units.split(",") if u] or list(UNITS)
+    unknown = [u for u in units if u not in UNITS]
+    if unknown:
+        parser.error(f"--units {','.join(unknown)}: choose from {', '.join(UNITS)}")
+    chosen = [(n, m) for n, m in enumerate(MUTANTS, 1) if m.unit in units and options.only in m.name]
+    if not chosen:
+        parser.error("no mutant has that name")
+    results = prepare(chosen)
+    bad = {r.mutant for r in results}
+    for result in results:
+        show(result)
+    runs = [(n, m) for n, m in chosen if m not in bad]
+    if options.list:
+        print(f"{len(runs)} mutants, {len(bad)} patterns that do not match")
+        return 1 if bad else 0
+    for unit in units:
+        mine = [(n, m) for n, m in runs if m.unit == unit]
+        cases = {tests_of(m)[0] for _, m in mine}
+        outcome, test = run(sorted(cases), 0, options.limit)
+        if outcome != "passed":
+            raise SystemExit(f"mutate: {unit}: without an error {test} {outcome}; nothing can be said")
+        for number, mutant in mine:
+            start = time.monotonic()
+            outcome, test = run(tests_of(mutant), number, options.limit)
+            result = Result(mutant, "SURVIVED" if outcome == "passed" else "caught", time.monotonic() - start,
+                            f"{test} (hung)" if outcome == "hung" else test)  # fmt: skip
+            show(result)
+            results.append(result)
+    caught = sum(r.outcome == "caught" for r in results)
+    survived = sum(r.outcome == "SURVIVED" for r in results)
+    print(f"{caught} caught, {survived} survived, {len(bad)} patterns that do not match")
+    return 0 if caught == len(chosen) else 1
+
+
+def show(result: Result) -> None:
+    """A line of the table."""
+    m = result.mutant
+    print(f"{m.unit:12} {m.name:44} {result.outcome:12} {result.seconds:5.0f} s  {result.by[:90]}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

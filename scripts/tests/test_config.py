@@ -1,0 +1,72 @@
+"""Every message of WeirConfig's requirements, and what is just allowed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "hw" / "src" / "main" / "scala" / "weir" / "WeirConfig.scala"
+PROBE = ROOT / "hw" / "src" / "test" / "java" / "ConfigProbe.java"
+
+#: what is refused, with the field and its value in the message and the value to try instead
+REFUSED = {
+    "dataWidth=32": "WeirConfig.dataWidth=32 is not supported; use 64",
+    "dataWidth=128": "WeirConfig.dataWidth=128 is not supported; use 64",
+    "queues=0": "WeirConfig.queues=0 must be 1 to 8; try 4",
+    "queues=9": "WeirConfig.queues=9 must be 1 to 8; try 4",
+    "cells=4": "WeirConfig.cells=4 must be a power of two from 8 to 16384; try 8",
+    "cells=1000": "WeirConfig.cells=1000 must be a power of two from 8 to 16384; try 1024",
+    "cells=32768": "WeirConfig.cells=32768 must be a power of two from 8 to 16384; try 16384",
+    "cells=-8": "WeirConfig.cells=-8 must be a power of two from 8 to 16384; try 8",
+    "descriptors=2": "WeirConfig.descriptors=2 must be a power of two from 4 to 16384; try 4",
+    "descriptors=65": "WeirConfig.descriptors=65 must be a power of two from 4 to 16384; try 64",
+    "descriptors=32768": "WeirConfig.descriptors=32768 must be a power of two from 4 to 16384; try 16384",
+    "policies=red": "WeirConfig.policies must contain Policy.DropTail",
+    "policies=none": "WeirConfig.policies must contain Policy.DropTail",
+    "traceDepth=2": "WeirConfig.traceDepth=2 must be a power of two from 4 to 4096; try 4",
+    "traceDepth=100": "WeirConfig.traceDepth=100 must be a power of two from 4 to 4096; try 128",
+    "traceDepth=8192": "WeirConfig.traceDepth=8192 must be a power of two from 4 to 4096; try 4096",
+    "clockHz=0": "WeirConfig.clockHz=0 must be positive; try 156250000",
+    "clockHz=-1": "WeirConfig.clockHz=-1 must be positive; try 156250000",
+}
+ALLOWED = (
+    "queues=1", "queues=8", "cells=8,descriptors=4", "cells=16384", "descriptors=4", "descriptors=16384",
+    "policies=drop-tail", "traceDepth=4", "traceDepth=4096", "clockHz=1",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[str, str]:
+    """What each argument was answered; one run of Java for all."""
+    arguments = [*REFUSED, *ALLOWED]
+    command = ["mvn", "-q", "-B", "-f", str(ROOT / "hw" / "pom.xml"), "exec:exec", "-Dexec.executable=java",
+               f"-Dexec.args=-cp %classpath {PROBE} {' '.join(arguments)}"]  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    lines = re.findall(r"probe: (.*)", done.stdout)
+    assert len(lines) == len(arguments), done.stdout + done.stderr
+    return dict(zip(arguments, lines, strict=True))
+
+
+@pytest.mark.parametrize("argument", REFUSED)
+def test_what_cannot_be_built_is_refused_by_name(answers: dict[str, str], argument: str) -> None:
+    assert answers[argument] == f"requirement failed: {REFUSED[argument]}"
+
+
+@pytest.mark.parametrize("argument", ALLOWED)
+def test_the_ends_of_every_range_are_allowed(answers: dict[str, str], argument: str) -> None:
+    assert answers[argument] == "ok"
+
+
+def test_every_requirement_has_a_case() -> None:
+    """A message that is added without a case here is found."""
+    source = SOURCE.read_text()
+    messages = re.findall(r'require\(.*?,\s*s?"([^"]*)"\)', source, re.S)
+    assert len(messages) == len(re.findall(r"\brequire\(", source)) > 6
+    for message in messages:
+        parts = re.split(r"\$\{[^}]*\}|\$\w+", message)
+        pattern = re.compile(".+".join(map(re.escape, parts)))
+        assert any(pattern.fullmatch(expected) for expected in REFUSED.values()), f"no case is refused with: {message}"
