@@ -46,6 +46,10 @@ object Units {
       proof("TraceFifo", new weir.formal.TraceFifoProperties(smallest, _)) ++ Seq(
         "EgressBounds" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = false)),
         "EgressBoundsLeak" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = true)),
+        "ShiftSaturateProperties" -> (() => new weir.formal.ShiftSaturateProperties(95, 32, leak = false)),
+        "ShiftSaturateMeans" -> (() => new weir.formal.ShiftSaturateProperties(42, 36, leak = false)),
+        "ShiftSaturateSlots" -> (() => new weir.formal.ShiftSaturateProperties(65, 22, leak = false)),
+        "ShiftSaturateLeak" -> (() => new weir.formal.ShiftSaturateProperties(95, 32, leak = true)),
         "AxiLiteFrontProperties" -> (() => new weir.formal.AxiLiteFrontProperties(None)),
         "AxiLiteFrontHang" -> (() => new weir.formal.AxiLiteFrontProperties(Some("hang"))),
         "AxiLiteFrontStable" -> (() => new weir.formal.AxiLiteFrontProperties(Some("stable")))
