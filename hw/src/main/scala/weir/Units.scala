@@ -50,6 +50,10 @@ object Units {
         "ShiftSaturateMeans" -> (() => new weir.formal.ShiftSaturateProperties(42, 36, leak = false)),
         "ShiftSaturateSlots" -> (() => new weir.formal.ShiftSaturateProperties(65, 22, leak = false)),
         "ShiftSaturateLeak" -> (() => new weir.formal.ShiftSaturateProperties(95, 32, leak = true)),
+        "RedProperties" -> (() => new weir.formal.RedProperties(tiny, None)),
+        "RedRange" -> (() => new weir.formal.RedProperties(tiny, Some("range"))),
+        "RedMark" -> (() => new weir.formal.RedProperties(tiny, Some("mark"))),
+        "RedFew" -> (() => new weir.formal.RedProperties(tiny, Some("few"))),
         "AxiLiteFrontProperties" -> (() => new weir.formal.AxiLiteFrontProperties(None)),
         "AxiLiteFrontHang" -> (() => new weir.formal.AxiLiteFrontProperties(Some("hang"))),
         "AxiLiteFrontStable" -> (() => new weir.formal.AxiLiteFrontProperties(Some("stable")))
