@@ -44,6 +44,7 @@ object Units {
       proof("DescriptorPool", new weir.formal.DescriptorPoolProperties(smallest, _)) ++
       proof("Queues", new weir.formal.QueuesProperties(tiny, _)) ++
       proof("RedCount", new weir.formal.RedCountProperties(tiny, _)) ++
+      proof("Backlog", new weir.formal.BacklogProperties(c, _)) ++
       proof("TraceFifo", new weir.formal.TraceFifoProperties(smallest, _)) ++ Seq(
         "EgressBounds" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = false)),
         "EgressBoundsLeak" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = true)),
