@@ -45,6 +45,7 @@ object Units {
       proof("Queues", new weir.formal.QueuesProperties(tiny, _)) ++
       proof("RedCount", new weir.formal.RedCountProperties(tiny, _)) ++
       proof("Backlog", new weir.formal.BacklogProperties(c, _)) ++
+      proof("Shape", new weir.formal.ShapeProperties(c, _)) ++
       proof("TraceFifo", new weir.formal.TraceFifoProperties(smallest, _)) ++ Seq(
         "EgressBounds" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = false)),
         "EgressBoundsLeak" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = true)),
