@@ -57,6 +57,10 @@ object Units {
         "RedRange" -> (() => new weir.formal.RedProperties(tiny, Some("range"))),
         "RedMark" -> (() => new weir.formal.RedProperties(tiny, Some("mark"))),
         "RedFew" -> (() => new weir.formal.RedProperties(tiny, Some("few"))),
+        "AdmitProperties" -> (() => new weir.formal.AdmitProperties(tiny, None)),
+        "AdmitRoom" -> (() => new weir.formal.AdmitProperties(tiny, Some("room"))),
+        "AdmitDescriptor" -> (() => new weir.formal.AdmitProperties(tiny, Some("descriptor"))),
+        "AdmitExempt" -> (() => new weir.formal.AdmitProperties(tiny, Some("exempt"))),
         "AxiLiteFrontProperties" -> (() => new weir.formal.AxiLiteFrontProperties(None)),
         "AxiLiteFrontHang" -> (() => new weir.formal.AxiLiteFrontProperties(Some("hang"))),
         "AxiLiteFrontStable" -> (() => new weir.formal.AxiLiteFrontProperties(Some("stable")))
