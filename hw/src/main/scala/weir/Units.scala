@@ -46,6 +46,8 @@ object Units {
       proof("RedCount", new weir.formal.RedCountProperties(tiny, _)) ++
       proof("Backlog", new weir.formal.BacklogProperties(c, _)) ++
       proof("Shape", new weir.formal.ShapeProperties(c, _)) ++
+      proof("CounterBank", new weir.formal.CounterBankProperties(tiny, steps = false, _)) ++
+      proof("CounterSteps", new weir.formal.CounterBankProperties(tiny, steps = true, _)) ++
       proof("TraceFifo", new weir.formal.TraceFifoProperties(smallest, _)) ++ Seq(
         "EgressBounds" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = false)),
         "EgressBoundsLeak" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = true)),
