@@ -49,8 +49,11 @@ object Units {
       proof("CounterBank", new weir.formal.CounterBankProperties(tiny, steps = false, _)) ++
       proof("CounterSteps", new weir.formal.CounterBankProperties(tiny, steps = true, _)) ++
       proof("TraceFifo", new weir.formal.TraceFifoProperties(smallest, _)) ++ Seq(
-        "EgressBounds" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = false)),
-        "EgressBoundsLeak" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = true)),
+        "EgressProperties" -> (() => new weir.formal.EgressProperties(smallest, 80, bounds = false, None)),
+        "EgressLink" -> (() => new weir.formal.EgressProperties(smallest, 80, bounds = false, Some("link"))),
+        "EgressBounds" -> (() => new weir.formal.EgressProperties(smallest, 9216, bounds = true, None)),
+        "EgressCredit" -> (() => new weir.formal.EgressProperties(smallest, 9216, bounds = true, Some("credit"))),
+        "EgressRoom" -> (() => new weir.formal.EgressProperties(smallest, 9216, bounds = true, Some("room"))),
         "ShiftSaturateProperties" -> (() => new weir.formal.ShiftSaturateProperties(95, 32, leak = false)),
         "ShiftSaturateMeans" -> (() => new weir.formal.ShiftSaturateProperties(42, 36, leak = false)),
         "ShiftSaturateSlots" -> (() => new weir.formal.ShiftSaturateProperties(65, 22, leak = false)),
