@@ -58,23 +58,30 @@ def environment() -> dict[str, str]:
     return dict(os.environ, PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}")
 
 
-def ask(file: Path, *arguments: str) -> str:
-    """What sby says about a file."""
-    command = [str(BIN / SBY[0]), *arguments[:1], str(file), *arguments[1:]]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"formal: {file}: {done.stderr.strip() or done.stdout.strip()}")
-    return done.stdout
+def sections(file: Path) -> dict[str, list[str]]:
+    """The lines of a `.sby` file by section, without comments. Asking sby costs a third of a second each time."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in (ROOT / file).read_text().splitlines():
+        if head := re.match(r"\[(\w+)\]", line):
+            lines = found.setdefault(head[1], [])
+        elif line.strip() and not line.startswith("#"):
+            lines.append(line.strip())
+    return found
 
 
 def tasks_of(file: Path) -> list[Task]:
-    return [Task(file, name) for name in ask(file, "--dumptasks").split()] or [Task(file, "")]
+    return [Task(file, name) for name in sections(file).get("tasks", [])] or [Task(file, "")]
 
 
 def kind_of(task: Task) -> str:
     """How the task proves, with its depth."""
-    config = ask(task.file, "--dumpcfg", *([task.name] if task.name else []))
-    options: dict[str, str] = dict(re.findall(r"^(mode|depth)\s+(\S+)", config, re.M))
+    options: dict[str, str] = {}
+    for entry in sections(task.file).get("options", []):
+        whose, separator, option = entry.rpartition(": ")
+        if not separator or task.name in whose.split():
+            name, _, value = option.partition(" ")
+            options[name] = value.strip()
     mode, depth = options.get("mode", "?"), options.get("depth", "20")
     kinds = {"prove": f"induction, k = {depth}", "bmc": f"bmc, depth {depth}", "cover": f"cover, depth {depth}"}
     return kinds.get(mode, mode)

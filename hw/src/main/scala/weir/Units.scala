@@ -44,9 +44,29 @@ object Units {
       proof("Rewrite", new weir.formal.RewriteProperties(smallest, _)) ++
       proof("DescriptorPool", new weir.formal.DescriptorPoolProperties(smallest, _)) ++
       proof("Queues", new weir.formal.QueuesProperties(tiny, _)) ++
+      proof("RedCount", new weir.formal.RedCountProperties(tiny, _)) ++
+      proof("Backlog", new weir.formal.BacklogProperties(c, _)) ++
+      proof("Shape", new weir.formal.ShapeProperties(c, _)) ++
+      proof("CounterBank", new weir.formal.CounterBankProperties(tiny, steps = false, _)) ++
+      proof("CounterSteps", new weir.formal.CounterBankProperties(tiny, steps = true, _)) ++
       proof("TraceFifo", new weir.formal.TraceFifoProperties(smallest, _)) ++ Seq(
-        "EgressBounds" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = false)),
-        "EgressBoundsLeak" -> (() => new weir.formal.EgressProperties(smallest, longest = 9216, bounds = true, leak = true)),
+        "EgressProperties" -> (() => new weir.formal.EgressProperties(smallest, 80, bounds = false, None)),
+        "EgressLink" -> (() => new weir.formal.EgressProperties(smallest, 80, bounds = false, Some("link"))),
+        "EgressBounds" -> (() => new weir.formal.EgressProperties(smallest, 9216, bounds = true, None)),
+        "EgressCredit" -> (() => new weir.formal.EgressProperties(smallest, 9216, bounds = true, Some("credit"))),
+        "EgressRoom" -> (() => new weir.formal.EgressProperties(smallest, 9216, bounds = true, Some("room"))),
+        "ShiftSaturateProperties" -> (() => new weir.formal.ShiftSaturateProperties(95, 32, leak = false)),
+        "ShiftSaturateMeans" -> (() => new weir.formal.ShiftSaturateProperties(42, 36, leak = false)),
+        "ShiftSaturateSlots" -> (() => new weir.formal.ShiftSaturateProperties(65, 22, leak = false)),
+        "ShiftSaturateLeak" -> (() => new weir.formal.ShiftSaturateProperties(95, 32, leak = true)),
+        "RedProperties" -> (() => new weir.formal.RedProperties(tiny, None)),
+        "RedRange" -> (() => new weir.formal.RedProperties(tiny, Some("range"))),
+        "RedMark" -> (() => new weir.formal.RedProperties(tiny, Some("mark"))),
+        "RedFew" -> (() => new weir.formal.RedProperties(tiny, Some("few"))),
+        "AdmitProperties" -> (() => new weir.formal.AdmitProperties(tiny, None)),
+        "AdmitRoom" -> (() => new weir.formal.AdmitProperties(tiny, Some("room"))),
+        "AdmitDescriptor" -> (() => new weir.formal.AdmitProperties(tiny, Some("descriptor"))),
+        "AdmitExempt" -> (() => new weir.formal.AdmitProperties(tiny, Some("exempt"))),
         "AxiLiteFrontProperties" -> (() => new weir.formal.AxiLiteFrontProperties(None)),
         "AxiLiteFrontHang" -> (() => new weir.formal.AxiLiteFrontProperties(Some("hang"))),
         "AxiLiteFrontStable" -> (() => new weir.formal.AxiLiteFrontProperties(Some("stable")))

@@ -13,11 +13,15 @@ import weir.egress.Egress
   * two cycles later.
   *
   * @param longest bytes of a frame at most
-  * @param bounds  only what is proved by induction: the word FIFO
-  * @param leak    a link takes eight cycles longer; with `bounds`, reads take no credit
+  * @param bounds  only what is proved by induction: the bounds of the two FIFOs
+  * @param leak    None, or `credit`: reads take none; or `room`: there is some with two packets; or `link`: it takes
+  *                eight cycles longer
   */
-class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Boolean) extends Properties {
-  val dut: Egress = if (leak && bounds) new Egress(c) { when(io.read.valid)(credit.used := credit.used) } else new Egress(c)
+class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Option[String]) extends Properties {
+  val dut: Egress = new Egress(c) {
+    if (leak.contains("credit")) when(io.read.valid)(credit.used := credit.used)
+    if (leak.contains("room")) io.room.removeAssignments() := pending.count < 3
+  }
   val beat = dut.io.beat
 
   val granting = any(Bool())
@@ -51,7 +55,7 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Boole
   val slot = RegInit(False)
   slot := !slot
   dut.io.lookup.ready := slot
-  dut.io.next.valid := Delay(dut.io.lookup.fire, if (leak && !bounds) 10 else 2, init = False)
+  dut.io.next.valid := Delay(dut.io.lookup.fire, if (leak.contains("link")) 10 else 2, init = False)
   dut.io.next.payload := any(c.cellId)
   beat.ready := any(Bool())
 
@@ -60,21 +64,44 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Boole
   val occupancy = words.occupancy.pull()
   val pushed = words.push.valid.pull()
   val taken = words.push.ready.pull()
+  val jobs = dut.jobs.io
+  val jobComes = jobs.push.valid.pull()
+  val jobFits = jobs.push.ready.pull()
   val rules = new AxisRules(beat, settled)
   val frame = new NoGap(beat.valid, beat.ready, beat.last)
 
   when(running) {
     when(pushed)(assert(taken))
     assert(used <= 16)
-    // what makes the bound inductive
-    if (bounds) assert(used === occupancy +^ CountOne(coming))
-    cover(used === 12)
+    when(jobComes)(assert(jobFits))
   }
-  if (!bounds) {
+  if (bounds) {
+    /** packets that were granted and have not left the word FIFO, by where they are */
+    val packets = new Area {
+      val granted = History(granting && !discard, 1 to 3, init = False)
+      val read = dut.reader.active.pull()
+      val lasts = History(dut.io.read.valid && dut.reader.label.last.pull(), 1 to 3, init = False)
+      val stored = dut.fifo.rework {
+        val slots = (0 until dut.fifo.depth).map(i => dut.fifo.logic.ram.readAsync(U(i, 4 bits)).label.last)
+        Vec(slots.map(CombInit(_))).setName("stored")
+      }
+      val first = dut.fifo.logic.ptr.pop.pull()
+      val waiting = CountOne(stored.zipWithIndex.map { case (last, i) =>
+        (U(i, 4 bits) - first.resize(4)).resize(5) < occupancy && last.pull()
+      })
+      val shown = dut.beats.word.valid.pull() && dut.beats.word.payload.label.last.pull()
+      val sum = CountOne(granted ++ lasts ++ Seq(read, shown)) +^ jobs.occupancy.pull() +^ waiting
+    }
+    when(running) {
+      // what makes the bounds inductive
+      assert(used === occupancy +^ CountOne(coming))
+      assert(dut.pending.count.pull() === packets.sum && packets.sum <= 2)
+      cover(used === 12)
+      cover(jobs.occupancy.pull() === 1 && packets.read)
+      cover(packets.waiting === 2)
+    }
+  } else {
     rules.asserted()
-    val jobs = dut.jobs.io
-    val jobComes = jobs.push.valid.pull()
-    val jobFits = jobs.push.ready.pull()
     /** chains that were handed over and not freed */
     val holding = Reg(UInt(4 bits)) init 0
     holding := holding + dut.io.departure.valid.asUInt - dut.io.free.valid.asUInt
@@ -87,12 +114,12 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Boole
     when(departs)(out := True)
     when(frees)(out := False)
     when(running) {
-      when(jobComes)(assert(jobFits))
       assert(frame.kept)
       assert(!beat.valid || beat.first === (!frame.inside))
       when(frees)(assert(out || departs))
       assert(holding <= 8)
       when(!dut.io.busy && !granting && pause === 0 && !before(dut.io.busy) && settled)(assert(holding === 0 || dut.io.free.valid))
+      cover(used === 8)
       cover(frame.inside && beat.last && beat.fire && beat.keep === 0x3f)
       cover(!dut.io.room && beat.first && beat.fire)
     }

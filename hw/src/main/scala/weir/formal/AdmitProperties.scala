@@ -1,0 +1,184 @@
+package weir.formal
+
+import spinal.core._
+import spinal.core.formal._
+import spinal.lib._
+import weir.{Policy, WeirConfig}
+import weir.aqm.{Admit, Cause, PerQueue, PolicyVerdict}
+import weir.buffer.{Arrival, Fill}
+import weir.csr.QueueConfig
+
+/** Every arrival leads to one outcome, in order: a link, or its chain given back and its change of `q` refunded; with
+  * its own chain, length and queue. A descriptor that was taken is linked or given back, never both, and nothing is
+  * linked without one. The queue of arrivals never overflows. Decisions are four cycles apart or more. No policy but
+  * the queue's own drops or marks, and none what is exempt; what is beyond a limit in bytes or packets is dropped.
+  *
+  * The environment sends arrivals whenever `room` was high in the cycle before. All else is free in every cycle: which
+  * queues hold or stall, whether there is a descriptor, what the policy says (with a cause of its own, as proved for
+  * Red), fills, limits, policies.
+  *
+  * @param leak None, or `room`, high with two free places (only the overflow is looked for); or `descriptor`, one that
+  *             was taken for an arrival that is dropped is never given back; or `exempt`, which is treated as others
+  */
+class AdmitProperties(c: WeirConfig, leak: Option[String]) extends Properties {
+  val dut: Admit = new Admit(c) {
+    if (leak.contains("room")) io.room.removeAssignments() := RegNext(waiting.io.availability > 1) init True
+    if (leak.contains("descriptor")) io.giveDescriptor.valid.removeAssignments() := False
+    if (leak.contains("exempt")) flight.exempt.removeAssignments() := False
+  }
+  private val latency = dut.latency
+  val arrival = any(Flow(Arrival(c)))
+  assume(!arrival.valid || before(dut.io.room))
+  dut.io.arrival << arrival
+  val config = any(Vec(QueueConfig(c), c.queues))
+  val fill = any(Vec(Fill(c), c.queues))
+  dut.io.config := config
+  dut.io.fill := fill
+  dut.io.sharedCells := any(UInt(15 bits))
+  dut.io.sharedUsed := any(UInt(15 bits))
+  dut.io.nowNs := any(c.time)
+  val hold = any(Bits(c.queues bits))
+  dut.io.hold := hold
+  // the way to a full queue, 33 cycles deep, is shown to the solver
+  if (leak.contains("room")) assume(hold.andR && (arrival.valid || !before(dut.io.room)))
+  dut.io.stall := any(Bits(c.queues bits))
+  dut.io.draw := any(UInt(c.drawWidth bits))
+  val verdict = any(Flow(PolicyVerdict(c)))
+  assume(verdict.cause <= Cause.forced)
+  dut.io.verdictRed << verdict
+  dut.io.descriptor.valid := any(Bool())
+  dut.io.descriptor.payload := any(c.descriptorId)
+
+  /** The arrivals before s0. */
+  val fifo = new Area {
+    val io = dut.waiting.io
+    val occupancy = io.occupancy.pull()
+    val comes = io.push.valid.pull()
+    val fits = io.push.ready.pull()
+    val first = dut.waiting.logic.ptr.pop.pull()
+    val stored = dut.waiting.rework {
+      Vec((0 until dut.waiting.depth).map(i => CombInit(dut.waiting.logic.ram.readAsync(U(i, 5 bits))))).setName("stored")
+    }
+    val cells = Vec(stored.map(_.pull()))
+    val head = dut.head.payload.pull()
+    val headValid = dut.head.valid.pull()
+    val go = dut.issue.go.pull()
+  }
+  import fifo.{go, head, headValid, occupancy}
+
+  /** One arrival, which the solver chooses, until its s0. */
+  val watched = new Area {
+    val start = any(Bool()) && arrival.valid
+    val waiting, done = RegInit(False)
+    val seen = Reg(Arrival(c))
+    /** arrivals before it */
+    val ahead = Reg(UInt(6 bits))
+    val place = ahead - headValid.asUInt
+    when(start && !waiting && !done) {
+      waiting := True
+      seen := arrival.payload
+      ahead := occupancy + headValid.asUInt - go.asUInt
+    }
+    when(waiting && go) {
+      ahead := ahead - 1
+      when(ahead === 0) {
+        waiting := False
+        done := True
+      }
+    }
+  }
+
+  /** What was known at s0, at t0 and later: history(n) is at tn. */
+  case class Decision() extends Bundle {
+    val valid, described, red, beyond = Bool()
+    val arrival = Arrival(c)
+    val id = c.descriptorId
+  }
+  val decision = Decision()
+  private val settings = PerQueue(config, head.meta.queue)
+  private val filled = PerQueue(fill, head.meta.queue)
+  decision.valid := go
+  decision.described := dut.io.descriptor.valid
+  decision.red := settings.policy === Policy.Red.id
+  decision.beyond := filled.bytes +^ head.meta.length > settings.limitBytes || filled.packets >= settings.limitPackets
+  decision.arrival := head
+  decision.id := dut.io.descriptor.payload
+  val history = Seq.iterate(RegNext(decision), latency + 2)(RegNext(_))
+  for (h <- history) h.valid init False
+  val decided = history.last
+  val link = dut.io.link
+  val meta = link.descriptor
+
+  when(running) {
+    when(fifo.comes)(assert(fifo.fits))
+    assert(occupancy <= 32)
+    if (!leak.contains("room")) {
+      order()
+      outcome()
+    }
+  }
+
+  private def order(): Unit = {
+    // the watched one is where it should be, and comes to s0 as it was
+    when(watched.waiting) {
+      assert(watched.ahead < occupancy +^ headValid.asUInt)
+      when(watched.ahead === 0 && headValid)(assert(head === watched.seen)) otherwise {
+        assert(fifo.cells((fifo.first + watched.place).resize(5)) === watched.seen)
+      }
+    }
+    // one decision every four cycles
+    when(go)(assert(headValid && !history.take(3).map(_.valid).orR))
+    val pause = PriorityMux(history.take(3).map(_.valid) :+ True, Seq(3, 2, 1, 0).map(U(_, 2 bits)))
+    assert(dut.issue.pause.pull() === pause)
+    // what is in flight
+    val inTable = CountOne(history.slice(1, latency + 1).map(_.valid))
+    assert((dut.flight.written.pull() - dut.flight.read.pull()).resize(2) === inTable.resize(2) && inTable < 4)
+    for (q <- 0 until c.queues) {
+      val deciding = CountOne(history.map(h => h.valid && h.arrival.meta.queue === q))
+      assert(dut.deciding(q).count.pull() === deciding)
+      assert(dut.io.settled(q) === (deciding === 0))
+    }
+
+    assert(dut.io.enter.valid === history.head.valid && dut.io.request.valid === history.head.valid)
+    when(dut.io.enter.valid) {
+      val entered = history.head.arrival
+      assert(dut.io.enter.queue === entered.meta.queue && dut.io.request.queue === entered.meta.queue)
+      assert(dut.io.enter.length === entered.meta.length && dut.io.enter.cells === entered.chain.cells)
+    }
+
+    cover(occupancy > 28)
+    cover(watched.done && go && occupancy === 2)
+    cover(decided.valid && inTable === 2)
+  }
+
+  private def outcome(): Unit = {
+    // one outcome
+    assert(dut.io.commit.valid === decided.valid && dut.io.event.valid === decided.valid)
+    assert((link.valid ^ dut.io.free.valid) === decided.valid && !(link.valid && dut.io.free.valid))
+    assert(dut.io.refund.valid === dut.io.free.valid)
+    assert(dut.io.giveDescriptor.valid === (dut.io.free.valid && decided.described))
+    when(link.valid) {
+      assert(decided.described && link.id === decided.id && link.queue === decided.arrival.meta.queue)
+      assert(meta.chain === decided.arrival.chain && meta.length === decided.arrival.meta.length)
+      assert(meta.ecn === decided.arrival.meta.ecn && meta.exempt === decided.arrival.meta.exempt)
+    }
+    when(dut.io.free.valid) {
+      assert(dut.io.free.payload === decided.arrival.chain && dut.io.refund.queue === decided.arrival.meta.queue)
+      assert(dut.io.refund.length === decided.arrival.meta.length)
+      assert(dut.io.refund.cells === decided.arrival.chain.cells)
+    }
+    when(dut.io.giveDescriptor.valid)(assert(dut.io.giveDescriptor.payload === decided.id))
+    // by whom
+    when(decided.valid) {
+      val policy = dut.io.event.cause =/= Cause.none && dut.io.event.cause =/= Cause.overflow
+      when(policy || (link.valid && meta.mark))(assert(decided.red && !decided.arrival.meta.exempt))
+      when(decided.beyond || !decided.described)(assert(dut.io.event.cause === Cause.overflow))
+      when(dut.io.event.cause === Cause.overflow)(assert(dut.io.free.valid))
+      assert(dut.io.commit.dropped === dut.io.free.valid)
+    }
+
+    cover(link.valid && meta.mark && decided.arrival.meta.queue === 1)
+    cover(dut.io.giveDescriptor.valid && dut.io.event.cause === Cause.overflow)
+    cover(dut.io.free.valid && !dut.io.giveDescriptor.valid)
+  }
+}

@@ -1,0 +1,105 @@
+package weir.formal
+
+import spinal.core._
+import spinal.core.formal._
+import spinal.lib._
+import weir.WeirConfig
+import weir.buffer.{Backlog, BacklogChange}
+
+/** A queue's fill is what entered less what was refunded or left, two cycles ago, in bytes, packets and cells; `emptied`
+  * tells of every departure that left its queue with no packet, and of nothing else; the shared cells are the sum of
+  * what queues hold beyond their reserves; peaks are reached and never exceeded.
+  *
+  * The environment is a buffer: queues never hold less than nothing, each packet has a cell and at most 64 bytes a
+  * cell, all queues together have the buffer's cells. Enter, refund and leave come at any time, all at once.
+  *
+  * @param leak a refund and a departure in one cycle count as one packet
+  */
+class BacklogProperties(c: WeirConfig, leak: Boolean) extends Properties {
+  val dut: Backlog = if (leak) new Backlog(c) {
+    when(queues(0).refunded && queues(0).leaving) {
+      queues(0).changePackets := queues(0).entered.asUInt.resize(3).asSInt - 1
+    }
+  } else new Backlog(c)
+  val enter, refund, leave = any(Flow(BacklogChange(c)))
+  dut.io.enter << enter
+  dut.io.refund << refund
+  dut.io.leave << leave
+  val reserve = any(Vec(UInt(15 bits), c.queues))
+  dut.io.reserve := reserve
+  dut.io.snapshot := any(Bool())
+
+  private def width = 24
+  private def signed(value: UInt): SInt = value.resize(width).asSInt
+  private def only(flow: Flow[BacklogChange], q: Int, value: BacklogChange => UInt): SInt =
+    (flow.valid && flow.queue === q) ? signed(value(flow.payload)) | S(0, width bits)
+
+  /** What a queue holds, this cycle's changes not included. */
+  val held = for (q <- 0 until c.queues) yield new Area {
+    class Sum(value: BacklogChange => UInt) extends Area {
+      val sum = Reg(SInt(width bits)) init 0
+      val given = only(refund, q, value) + only(leave, q, value)
+      val next = sum + only(enter, q, value) - given
+      sum := next
+      // gone is what was there before
+      assume(given <= sum)
+      /** as `fill` has it */
+      val shown = RegNext(sum) init 0
+    }
+    val bytes = new Sum(_.length)
+    val packets = new Sum(_ => U(1, 1 bits))
+    val cells = new Sum(_.cells)
+    assume(packets.next <= cells.next && bytes.next <= (cells.next |<< 6))
+    val leaves = leave.valid && leave.queue === q
+    val emptied = RegNext((RegNext(leaves) init False) && packets.sum === 0) init False
+    // the same of every state: nothing that the solver starts an induction from is impossible
+    when(running) {
+      assert(bytes.sum >= 0 && packets.sum >= 0 && packets.sum <= cells.sum && bytes.sum <= (cells.sum |<< 6))
+    }
+  }
+  private val all = held.map(_.cells.next).reduce(_ + _)
+  assume(all < c.cells)
+  assume(!enter.valid || enter.cells =/= 0)
+
+  /** Cells beyond the reserves, as `sharedUsed` has them. */
+  val beyond = for ((queue, q) <- held.zipWithIndex) yield {
+    val over = queue.cells.shown - signed(reserve(q))
+    RegNext((over > 0) ? over | S(0, width bits)) init 0
+  }
+  val shared = RegNext(beyond.reduce(_ + _)) init 0
+  val packets = RegNext(held.map(_.packets.shown).reduce(_ + _)) init 0
+
+  when(running) {
+    assert(held.map(_.cells.sum).reduce(_ + _) < c.cells)
+    for ((queue, q) <- held.zipWithIndex) {
+      val fill = dut.io.fill(q)
+      assert(signed(fill.bytes) === queue.bytes.shown)
+      assert(signed(fill.packets) === queue.packets.shown && fill.frames === fill.packets)
+      assert(signed(fill.cells) === queue.cells.shown)
+      assert((dut.io.emptied.valid && dut.io.emptied.payload === q) === queue.emptied)
+      // what is under way
+      assert(dut.queues(q).changeBytes.pull().resize(width) === queue.bytes.sum - queue.bytes.shown)
+      assert(dut.queues(q).changePackets.pull().resize(width) === queue.packets.sum - queue.packets.shown)
+      assert(dut.queues(q).changeCells.pull().resize(width) === queue.cells.sum - queue.cells.shown)
+      // peaks
+      val peak = dut.io.peakPackets(q)
+      val peakBytes = dut.io.peakBytes(q)
+      when(settled)(assert(peak >= before(fill.packets) && peakBytes >= before(fill.bytes)))
+      when(settled && !before(dut.io.snapshot)) {
+        assert(peak === before(peak) || peak === before(fill.packets))
+        assert(peakBytes === before(peakBytes) || peakBytes === before(fill.bytes))
+        assert(peak >= before(peak) && peakBytes >= before(peakBytes))
+      }
+    }
+    assert(!dut.io.emptied.valid || held.map(_.emptied).orR)
+    assert(signed(dut.io.sharedUsed) === shared)
+    for ((queue, value) <- dut.queues zip beyond) assert(signed(queue.excess.pull()) === value)
+    assert(signed(dut.io.held) === packets)
+
+    cover(enter.valid && refund.valid && leave.valid && enter.queue === refund.queue && enter.queue === leave.queue)
+    cover(dut.io.emptied.valid && dut.io.emptied.payload === c.queues - 1)
+    cover(held(0).leaves && enter.valid && enter.queue === 0 && held(0).packets.sum === 1)
+    cover(held.map(_.cells.sum).reduce(_ + _) === c.cells - 1)
+    cover(dut.io.sharedUsed === 3 && dut.io.fill(0).cells === 5)
+  }
+}

@@ -1,0 +1,131 @@
+package weir.formal
+
+import spinal.core._
+import spinal.core.formal._
+import spinal.lib._
+import weir.{Policy, WeirConfig}
+import weir.aqm._
+import weir.csr.RedConfig
+
+/** Whatever the registers hold, the averages are and the commits say: a probability is within [0, 1], 0 outside the
+  * band and one in the forced region; a selection is forced there and early only in the band, never with a probability
+  * of 0; no more than one packet in the queue, or the exempt first one, is never selected; the action is that of the
+  * verdict table. Every request has one verdict, ten cycles later.
+  *
+  * The environment asks every fourth cycle at most. All else is free in every cycle: the region as the three signs of
+  * the differences, the parameters, commits and clears.
+  *
+  * @param leak None, or `range`: a probability above one keeps its fraction; or `mark`: CE is marked; or `few`: what is
+  *             forced is so with any queue
+  */
+class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
+  val dut: Red = leak match {
+    case Some("range") => new Red(c) {
+      when(stage(8) && t8.one)(late.evidence.probability := U(1, 1 bits) @@ t8.fraction)
+    }
+    case Some("mark") => new Red(c) {
+      when(stage(4) && parameters.ecn && arrival.ecn === Ecn.ce)(middle.action := Action.mark)
+    }
+    case Some("few") => new Red(c) { when(stage(8))(late.forced := middle.forced) }
+    case _ => new Red(c)
+  }
+  val request = any(Flow(PolicyRequest(c)))
+  val config = any(Vec(RedConfig(), c.queues))
+  val pause = Reg(UInt(2 bits)) init 0
+  when(pause =/= 0)(pause := pause - 1)
+  when(request.valid)(pause := 3)
+  assume(!request.valid || pause === 0)
+  dut.io.request << request
+  dut.io.config := config
+  dut.io.average := any(UInt(43 bits))
+  dut.io.belowMinimum := any(SInt(44 bits))
+  dut.io.belowMaximum := any(SInt(44 bits))
+  dut.io.belowDouble := any(SInt(45 bits))
+  dut.io.idleSlots := any(UInt(22 bits))
+  dut.io.commit << any(Flow(PolicyCommit(c)))
+  dut.io.clear := any(Bits(c.queues bits))
+
+  /** What a request came with, seen at its t10. */
+  val asked = new Area {
+    /** a value of the request's t`stage` */
+    private def at[T <: Data](stage: Int, value: T): T = Delay(value, Policy.Red.latency - stage)
+    private val first = PerQueue(config, request.queue)
+    private val second = PerQueue(config, Delay(request.queue, 2))
+    val valid = Delay(request.valid, Policy.Red.latency, init = False)
+    val ecn = at(0, request.ecn)
+    val draw = at(0, request.draw)
+    val few = at(0, request.packets <= 1)
+    val spread = at(0, first.spread)
+    val byteMode = at(0, first.byteMode)
+    val exempt = at(0, first.exemptFirst) && at(4, dut.count.io.fresh.pull())
+    val useEcn = at(2, second.ecn)
+    val hardDrop = at(2, second.hardDrop)
+    val noDrop = at(2, second.noDrop)
+    val outside = at(4, dut.io.belowMinimum.msb)
+    val forced = !outside && at(4, !dut.io.belowDouble.msb || !dut.io.belowMaximum.msb && !Delay(second.gentle, 2))
+    val inBand = !outside && !forced
+    val average = at(4, dut.io.average)
+    val idleSlots = at(4, dut.io.idleSlots)
+    /** p·2^exponent·2^32 before its bound */
+    val slope = at(6, dut.t6.slope.pull())
+    val exponent = at(6, dut.t6.exponent.pull())
+  }
+  import asked.{valid => _, _}
+
+  val verdict = dut.io.verdict
+  val evidence = verdict.evidence
+  val one = BigInt(1) << 32
+  val early = verdict.cause === Cause.early
+  val certain = verdict.cause === Cause.forced
+  val marked = verdict.action === Action.mark
+  val dropped = verdict.action === Action.drop
+  val accepted = verdict.action === Action.accept
+  /** the codepoint and the flags let the packet be marked rather than dropped */
+  val gentleWith = useEcn && !(certain && hardDrop)
+
+  when(running) {
+    // g is not cut off: κ + u·h < 2^37
+    when(dut.stage(6).pull() && settled)(assert(!dut.t6.gExact.pull().msb))
+    assert(verdict.valid === asked.valid)
+    when(verdict.valid) {
+      assert(evidence.probability <= one)
+      when(outside)(assert(evidence.probability === 0 && evidence.count === 0))
+      when(forced)(assert(evidence.probability === one))
+      when(inBand) {
+        val exact = slope >> exponent
+        assert(evidence.probability === ((exact >= one) ? U(one, 33 bits) | exact.resize(33)))
+      }
+      assert(evidence.average === average && evidence.idleSlots === idleSlots)
+
+      // the cause
+      assert(early || certain || verdict.cause === Cause.none)
+      assert(certain === (forced && !few))
+      when(early)(assert(inBand && !few && !exempt && evidence.probability =/= 0))
+
+      // geometric, whatever the size: u < p, exactly; uniform: one is certain
+      when(inBand && !few && !exempt && byteMode === 0) {
+        when(spread === 0)(assert(early === (draw @@ U(0, 8 bits) < evidence.probability)))
+        when(spread =/= 2 && evidence.probability === one)(assert(early))
+      }
+
+      // the action
+      assert(accepted || marked || dropped)
+      when(!early && !certain)(assert(accepted))
+      when(early || certain) {
+        when(ecn === Ecn.ect0 || ecn === Ecn.ect1)(assert(Mux(gentleWith, marked, dropped)))
+        when(ecn === Ecn.ce)(assert(Mux(gentleWith, accepted, dropped)))
+        when(ecn === Ecn.notEct)(assert(Mux(gentleWith && noDrop, accepted, dropped)))
+      }
+
+      cover(early && dropped && evidence.probability < one && spread === 1 && evidence.count === 3)
+      cover(early && marked && byteMode === 1 && spread === 2)
+      cover(inBand && evidence.probability === one && early)
+      cover(inBand && evidence.probability > 1 && evidence.probability < one && !few && accepted)
+      cover(certain && marked)
+      cover(certain && dropped && useEcn && ecn === Ecn.ect0)
+      cover(early && accepted && ecn === Ecn.ce)
+      cover(outside && Delay(verdict.valid && certain, 4))
+      cover(exempt && inBand && evidence.probability === one)
+    }
+  }
+}
