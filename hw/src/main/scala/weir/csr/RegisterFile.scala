@@ -29,10 +29,11 @@ case class RegisterFile(c: WeirConfig) extends Component {
   private val state = RegInit(State.idle())
 
   private val request = new Area {
-    val address = RegNextWhen(io.bus.address, state === State.idle)
-    val wdata = RegNextWhen(io.bus.wdata, state === State.idle)
-    val write = RegNextWhen(io.bus.write, state === State.idle)
-    when(state === State.idle && io.bus.valid)(state := State.decode)
+    private val starts = state === State.idle && io.bus.valid
+    val address = RegNextWhen(io.bus.address, starts)
+    val wdata = RegNextWhen(io.bus.wdata, starts)
+    val write = RegNextWhen(io.bus.write, starts)
+    when(starts)(state := State.decode)
   }
 
   private val decode = new Area {
@@ -60,11 +61,13 @@ case class RegisterFile(c: WeirConfig) extends Component {
 
   /** Registers that the host writes, of block 0 or of a queue. */
   private class Words(registers: Seq[Register], selected: Bool, hit: Map[String, Bool], prefix: String) extends Area {
-    val value: Map[String, Bits] = registers.filter(_.access == Access.ReadWrite).map { r =>
-      val word = Reg(Bits(32 bits)).setName(s"${prefix}_${r.name}") init B(r.reset.of(c), 32 bits)
-      when(strobe && selected && hit(r.name))(word := request.wdata & B(r.mask, 32 bits))
-      r.name -> word
+    private val stored = registers.filter(_.access == Access.ReadWrite)
+    val value: Map[String, Bits] = stored.map { r =>
+      r.name -> Reg(Bits(32 bits)).setName(s"${prefix}_${r.name}").init(B(r.reset.of(c), 32 bits))
     }.toMap
+    when(strobe && selected) {
+      for (r <- stored) when(hit(r.name))(value(r.name) := request.wdata & B(r.mask, 32 bits))
+    }
   }
   private def resets(registers: Seq[Register])(name: String): Bits =
     B(registers.find(_.name == name).get.reset.of(c), 32 bits)
@@ -80,28 +83,37 @@ case class RegisterFile(c: WeirConfig) extends Component {
     io.coreConfig := live
   }
 
-  private val queueApply = for (q <- 0 until c.queues) yield new Area {
-    val pending = RegInit(False)
-    val live = Reg(QueueConfig(c)) init LiveConfig.queue(c, resets(queueRegisters))
-    val next = LiveConfig.queue(c, queueWords(q).value)
-    val changes = RegNext(next.policy =/= live.policy || next.unit =/= live.unit) init False
-    val applied = pending && io.applyReady(q)
-    pending setWhen (strobe && decode.queue(q) && decode.queueHit("APPLY") && request.wdata(0))
-    when(applied) {
-      pending := False
-      live := next
+  private val queueApply = new Area {
+    /** one bit a queue */
+    val pending, changes = Reg(Bits(c.queues bits)) init 0
+    val applied = pending & io.applyReady
+    val live = for (q <- 0 until c.queues) yield {
+      val live = Reg(QueueConfig(c)) init LiveConfig.queue(c, resets(queueRegisters))
+      when(applied(q))(live := LiveConfig.queue(c, queueWords(q).value))
+      live
     }
-    io.queueConfig(q) := live
-    io.apply(q) := pending
-    io.applied(q) := applied
-    io.clearAverage(q) := applied && changes
+    pending := pending & ~applied
+    when(strobe) {
+      when(decode.queueHit("APPLY") && request.wdata(0))(pending := (pending | decode.queue) & ~applied)
+      /* as the shadows were before a write to APPLY: none changes until the apply is done */
+      changes := B(for (q <- 0 until c.queues) yield {
+        val next = LiveConfig.queue(c, queueWords(q).value)
+        next.policy =/= live(q).policy || next.unit =/= live(q).unit
+      })
+    }
+    io.queueConfig := Vec(live)
+    io.apply := pending
+    io.applied := applied
+    io.clearAverage := applied & changes
   }
-  private val applyPending = queueApply.map(_.pending).orR
+  private val applyPending = queueApply.pending.orR
 
   private val generation = new Area {
-    val more = RegNext(CountOne(io.applied).resize(4) + coreApply.now.asUInt) init 0
+    val more = Reg(UInt(4 bits)) init 0
     val count = Reg(UInt(32 bits)) init 0
-    count := count + more
+    more := 0
+    when(io.applied.orR || coreApply.now)(more := CountOne(io.applied).resize(4) + coreApply.now.asUInt)
+    when(more =/= 0)(count := count + more)
   }
 
   private val pulses = new Area {
@@ -147,11 +159,13 @@ case class RegisterFile(c: WeirConfig) extends Component {
     }
     val badPolicy = decode.queue.orR && decode.queueHit("POLICY") && !policyBuilt
     val nothingToPop = decode.core && decode.coreHit("TRACE_POP") && request.wdata(0) && io.traceLevel === 0
-    val illegal = RegNext(!decode.mapped || request.write && (!decode.writable || badPolicy || nothingToPop))
+    val illegal = RegNextWhen(!decode.mapped || request.write && (!decode.writable || badPolicy || nothingToPop),
+      state === State.gather)
   }
 
   private val execute = new Area {
-    val rdata = RegNext(Mux(state === State.forward, io.counters.rdata, gather.mux.data))
+    val rdata = RegNextWhen(Mux(state === State.forward, io.counters.rdata, gather.mux.data),
+      state === State.execute || state === State.forward)
     val error = Reg(Bool())
     val waitsForApply = decode.shadow && (decode.queue & io.apply).orR
     val waitsForSnapshot = decode.core && decode.coreHit("SNAPSHOT") && io.snapshotBusy
