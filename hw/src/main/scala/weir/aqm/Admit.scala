@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, WeirConfig}
+import weir.{Policy, Steps, WeirConfig}
 import weir.buffer._
 import weir.csr.{ArrivalEvent, QueueConfig, TraceRecord}
 
@@ -162,7 +162,8 @@ class Admit(c: WeirConfig) extends Component {
     val written, read = Reg(UInt(2 bits)) init 0
     contexts.write(written, request.context, request.valid)
     when(request.valid)(written := written + 1)
-    val due = Delay(request.valid, latency, init = False)
+    val stage = new Steps(request.valid, latency)
+    val due = stage(latency)
     val context = contexts.readAsync(read)
     when(due)(read := read + 1)
     /** of the next verdict: decisions are four cycles apart, so `read` has pointed to it for a while */
@@ -206,8 +207,10 @@ class Admit(c: WeirConfig) extends Component {
     val count = Reg(UInt(3 bits)) init 0
     val entered = issue.go && issue.queue === q
     val decided = commit.valid && commit.context.request.queue === q
-    when(entered && !decided)(count := count + 1)
-    when(!entered && decided)(count := count - 1)
+    when(issue.go || commit.valid) {
+      when(entered && !decided)(count := count + 1)
+      when(!entered && decided)(count := count - 1)
+    }
     io.settled(q) := count === 0
   }
 
