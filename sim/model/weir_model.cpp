@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "Vweir.h"
+#include "Vweir___024root.h"
 #include "verilated.h"
 #ifdef WEIR_MODEL_WAVE
 #include "verilated_vcd_c.h"
@@ -18,6 +19,9 @@
 #ifndef WEIR_MODEL_PRESET
 #error "WEIR_MODEL_PRESET must name the preset"
 #endif
+
+/// What `Vweir::eval` runs for each change of inputs, without its locks: Verilator's own, like `__Vtrigprevexpr…` below.
+void Vweir___024root___eval(Vweir___024root *root);
 
 namespace {
 
@@ -109,7 +113,8 @@ struct weir_model {
   void sampleAccess();
   void prepareHead(uint64_t earliest);
   void compactLine();
-  void evaluate();
+  void settle();
+  void edge();
   void skipTo(uint64_t limit);
   bool atRest() const;
 
@@ -153,6 +158,7 @@ weir_model::weir_model() : top(nullptr) {
   top = std::make_unique<Vweir>(&context, "weir");
   top->clk = 0;
   top->csr_wstrb = 0xF;
+  top->eval();
 }
 
 weir_model::~weir_model() {
@@ -160,10 +166,25 @@ weir_model::~weir_model() {
   top->final();
 }
 
-void weir_model::evaluate() {
-  top->eval();
+/// The low half of a cycle. Every output of the core depends on registers alone, not on an input of the same cycle, so
+/// there is nothing to evaluate for the model; a waveform shows it.
+void weir_model::settle() {
 #ifdef WEIR_MODEL_WAVE
-  if (vcd) vcd->dump(cycle * 6400 + (top->clk ? 3200 : 0));
+  top->clk = 0;
+  top->eval();
+  if (vcd) vcd->dump(cycle * 6400);
+#endif
+}
+
+/// The rising edge of the clock, with the inputs as they are.
+void weir_model::edge() {
+  top->clk = 1;
+#ifdef WEIR_MODEL_WAVE
+  top->eval();
+  if (vcd) vcd->dump(cycle * 6400 + 3200);
+#else
+  top->rootp->__Vtrigprevexpr___TOP__clk__0 = 0;
+  Vweir___024root___eval(top->rootp);
 #endif
 }
 
@@ -351,8 +372,7 @@ void weir_model::step() {
   driveIngress();
   driveEgress();
   driveAccess();
-  top->clk = 0;
-  evaluate();
+  settle();
 
   if (beatShown) {
     if (top->s_axis_tready) {
@@ -385,8 +405,7 @@ void weir_model::step() {
   }
   if (bus.open()) sampleAccess();
 
-  top->clk = 1;
-  evaluate();
+  edge();
   ++cycle;
   ++evaluated;
 }

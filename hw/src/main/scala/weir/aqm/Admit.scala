@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, PolicyEngine, WeirConfig}
+import weir.{Policy, PolicyEngine, Steps, WeirConfig}
 import weir.buffer._
 import weir.csr.{ArrivalEvent, QueueConfig, TraceRecord}
 
@@ -186,13 +186,14 @@ class Admit(c: WeirConfig) extends Component {
   }
 
   /** Decisions of one class in flight: written at t0, read with the verdict. */
-  private class Flight(latency: Int, mine: Bool) extends Area {
+  class Flight(latency: Int, mine: Bool) extends Area {
     val went = request.valid && mine
     val contexts = Mem(Context(), 1 << log2Up(latency / interval + 2))
     val written, read = Reg(UInt(contexts.addressWidth bits)) init 0
     contexts.write(written, request.context, went)
     when(went)(written := written + 1)
-    val due = Delay(went, latency, init = False)
+    val stage = new Steps(went, latency)
+    val due = stage(latency)
     val context = contexts.readAsync(read)
     when(due)(read := read + 1)
     /** of the next verdict: decisions are four cycles apart, so `read` has pointed to it for a while */
@@ -200,7 +201,7 @@ class Admit(c: WeirConfig) extends Component {
     val exempt = RegNext(context.arrival.meta.exempt)
     val exceeded = limits.exceeded(latency)
   }
-  private val fast = new Flight(c.fastLatency, !request.late)
+  val fast = new Flight(c.fastLatency, !request.late)
   private val flights = if (c.slowLatency == c.fastLatency) Seq(fast)
   else Seq(fast, new Flight(c.slowLatency, request.late))
 
@@ -245,8 +246,10 @@ class Admit(c: WeirConfig) extends Component {
     val count = Reg(UInt(4 bits)) init 0
     val entered = issue.go && issue.queue === q
     val decided = commit.valid && commit.context.request.queue === q
-    when(entered && !decided)(count := count + 1)
-    when(!entered && decided)(count := count - 1)
+    when(issue.go || commit.valid) {
+      when(entered && !decided)(count := count + 1)
+      when(!entered && decided)(count := count - 1)
+    }
     io.settled(q) := count === 0
   }
 

@@ -16,22 +16,46 @@ object CarrySave {
       }
     }
 
-  /** Σ term·2^offset, `width` bits of it. */
-  def sum(terms: Seq[(UInt, Int)], width: Int): UInt = rows(pack(terms).map(_.resize(width)), width)
+  /** Σ term·2^offset, `width` bits of it, [[Meaningful]] with `enable`. */
+  def sum(terms: Seq[(UInt, Int)], width: Int, enable: Bool): UInt =
+    rows(pack(terms).map(_.resize(width)), width, enable)
 
   /** `from − Σ term·2^offset`, `width` bits of it: −x is ~x + 1, and the ones fit where carries enter. */
-  def difference(from: UInt, terms: Seq[(UInt, Int)], width: Int): UInt = {
+  def difference(from: UInt, terms: Seq[(UInt, Int)], width: Int, enable: Bool): UInt = {
     val inverted = pack(terms).map(t => ~t.resize(width))
-    rows(from.resize(width) +: inverted, width, inverted.size)
+    rows(from.resize(width) +: inverted, width, enable, inverted.size)
   }
 
   /** Σ rows + ones, ones less than the number of rows */
-  private def rows(all: Seq[UInt], width: Int, ones: Int = 0): UInt = all match {
-    case Seq(a) => a
+  private def rows(all: Seq[UInt], width: Int, enable: Bool, ones: Int = 0): UInt =
+    if (all.size <= 2) last(all, ones)
+    else {
+      val (two, left) = reduced(all.map(limbs(_, width).map(Meaningful(enable)(_))), enable, ones)
+      last(two.map(_.reduce((low, high) => high @@ low)), left)
+    }
+
+  private def last(rows: Seq[UInt], ones: Int): UInt = rows match {
+    case Seq(a)    => a
     case Seq(a, b) => if (ones == 0) a + b else a - ~b
+  }
+
+  /** The rows are bits side by side up to the last addition: in words they are quick in the cycle model. */
+  private def limbs(row: UInt, width: Int): Seq[UInt] =
+    (0 until width by limb).map(low => row(math.min(low + limb, width) - 1 downto low))
+  private val limb = 64
+
+  /** Full adders until two rows are left, and the ones that are left. */
+  @annotation.tailrec
+  private def reduced(all: Seq[Seq[UInt]], enable: Bool, ones: Int): (Seq[Seq[UInt]], Int) = all match {
     case a +: b +: c +: more =>
-      val carry = (a & b) | (a & c) | (b & c)
-      val shifted = carry(width - 2 downto 0) @@ U(if (ones > 0) 1 else 0, 1 bit)
-      rows(more ++ Seq(a ^ b ^ c, shifted), width, if (ones > 0) ones - 1 else 0)
+      val columns = (a, b, c).zipped.toSeq
+      val sum = columns.map { case (x, y, z) => Meaningful(enable)(x ^ y ^ z) }
+      val carry = columns.map { case (x, y, z) => Meaningful(enable)((x & y) | (x & z) | (y & z)) }
+      val enters = U(if (ones > 0) 1 else 0, 1 bit) +: carry.init.map(_.msb.asUInt)
+      val shifted = (carry zip enters).map { case (x, e) =>
+        if (x.getWidth == 1) e else x(x.getWidth - 2 downto 0) @@ e
+      }
+      reduced(more ++ Seq(sum, shifted), enable, if (ones > 0) ones - 1 else 0)
+    case _ => (all, ones)
   }
 }

@@ -84,15 +84,16 @@ case class Ewma(c: WeirConfig) extends Component {
     val kept = RegNextWhen((unity || idle) ? U(0, 43 bits) | average, valid)
     val base = ((unity && !idle) ? quantity | U(0)) @@ U(0, 22 bits)
     val thresholds = Seq(Seq(), Seq(minimum -> 11), Seq(maximum -> 11), Seq(maximum -> 12))
-    val bases = Vec(thresholds.map(t => CarrySave.difference(base, t, 45)))
+    val bases = Vec(thresholds.map(t => CarrySave.difference(base, t, 45, valid)))
   }
 
   /** Both products; that part of the first that starts at 2^36 joins the bases instead */
   val t2 = new Area {
     val valid = RegNext(t1.valid) init False
     val update = RegNext(t1.update && !PerQueue.bit(io.clear, t1.queue)) init False
-    val past = CarrySave.sum(t1.past.parts.patch(Ewma.upperPart, Nil, 1), 81)
-    val present = CarrySave.sum(t1.present.parts.map { case (p, offset) => p -> (offset + 22) } :+ (t1.kept -> 0), 81)
+    val past = CarrySave.sum(t1.past.parts.patch(Ewma.upperPart, Nil, 1), 81, valid)
+    val present =
+      CarrySave.sum(t1.present.parts.map { case (p, offset) => p -> (offset + 22) } :+ (t1.kept -> 0), 81, valid)
     val bases = Vec(RegNextWhen(t1.bases, t1.valid).map(_ + t1.past.terms(Ewma.upperPart)))
   }
 
@@ -103,8 +104,8 @@ case class Ewma(c: WeirConfig) extends Component {
     val past = RegNextWhen(t2.past, t2.valid)
     val present = RegNextWhen(t2.present, t2.valid)
     val bases = RegNextWhen(t2.bases, t2.valid)
-    val sums = Vec(bases.map(b => CarrySave.sum(Seq(past -> 0, present -> 0, (b @@ True) -> 35), 81)))
-    val results = Vec(sums.map(_ >> 36))
+    val sums = Vec(bases.map(b => CarrySave.sum(Seq(past -> 0, present -> 0, (b @@ True) -> 35), 81, valid)))
+    val results = Vec(sums.map(s => Meaningful(valid)(s >> 36)))
   }
 
   /** t4: the results */
@@ -117,9 +118,11 @@ case class Ewma(c: WeirConfig) extends Component {
   io.belowDouble := t4.results(3).asSInt
   io.idleSlots := t1.slots
 
-  for (q <- 0 until c.queues) {
-    when(t3.update && t1.queue === q)(averages(q) := t3.results(0).resize(43))
-    when(io.clear(q))(averages(q) := 0)
+  when(t3.update) {
+    for (q <- 0 until c.queues) when(t1.queue === q)(averages(q) := t3.results(0).resize(43))
+  }
+  when(io.clear.orR) {
+    for (q <- 0 until c.queues) when(io.clear(q))(averages(q) := 0)
   }
 }
 

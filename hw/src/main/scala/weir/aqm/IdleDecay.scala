@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Steps, WeirConfig}
 import weir.csr.{RedConfig, Scaled}
 
 /** A request as the idle time sees it. */
@@ -48,19 +48,23 @@ case class IdleDecay(c: WeirConfig) extends Component {
 
   /** when the queue became empty; the later event wins, and `emptied` in one cycle */
   val idleSince = Vec.fill(c.queues)(Reg(c.time) init 0)
-  for (q <- 0 until c.queues) {
-    when(arrivals(q) && io.arrival.empty)(idleSince(q) := io.arrival.nowNs)
-    when(empties(q))(idleSince(q) := io.emptied.nowNs)
+  when(io.arrival.valid && io.arrival.empty) {
+    for (q <- 0 until c.queues) when(arrivals(q))(idleSince(q) := io.arrival.nowNs)
+  }
+  when(io.emptied.valid) {
+    for (q <- 0 until c.queues) when(empties(q))(idleSince(q) := io.emptied.nowNs)
   }
 
-  /** alive(n): the queue whose hint is in stage cn and not stale, one bit a queue; stages 1 to 10 */
-  val alive = Vec.fill(11)(Bits(c.queues bits))
-  alive(0) := hints
   /** a hint, stale or not, is in cn */
-  val moves = Vec.fill(11)(Bool())
-  moves(0) := io.hint.valid
-  for (n <- 1 to 10) moves(n) := RegNext(moves(n - 1)) init False
-  for (n <- 1 to 10) alive(n) := RegNext(if (n == 1) alive(0) else alive(n - 1) & ~stale) init 0
+  val moves = new Steps(io.hint.valid, 10)
+  /** the queue whose hint is in stage cn and not stale, one bit a queue; stages 1 to 10, the first in the lowest bits:
+    * one register, which is one word to the cycle model
+    */
+  val alive = Reg(Bits(10 * c.queues bits)) init 0
+  alive := alive.resize(9 * c.queues) ## hints
+  when(io.arrival.valid || io.emptied.valid) {
+    alive := (alive.resize(9 * c.queues) & ~Cat(Seq.fill(9)(stale))) ## hints
+  }
 
   /** i = max(0, now − idleSince), sign still in bit 47 */
   val c0 = new Area {
@@ -87,7 +91,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val queue = RegNextWhen(c1.queue, moves(1))
     val negative = RegNextWhen(c1.idleNs.msb, moves(1))
     val exponent = RegNextWhen(c1.rate.exponent, moves(1))
-    val product = c1.product.sum(65)
+    val product = c1.product.sum(65, moves(2))
     val above = ShiftSaturate.above(65, exponent, 22)
   }
 
@@ -97,7 +101,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val product = RegNextWhen(c2.negative ? U(0, 65 bits) | c2.product, moves(2))
     val exponent = RegNextWhen(c2.exponent, moves(2))
     val above = RegNextWhen(c2.above, moves(2))
-    val slots = ShiftSaturate(product, exponent, above, 22)
+    val slots = Meaningful(moves(3))(ShiftSaturate(product, exponent, above, 22))
     val decay = PerQueue(io.config, queue).decay
   }
 
@@ -108,14 +112,14 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val bounded = slots.andR
     val product = new PartialProducts(slots(17 downto 0), decay, moves(4))
     /** the upper four bits of m times C, counts 2^18 times; four rows are too few for a multiplier */
-    val upper = RegNextWhen(CarrySave.sum((0 until 4).map(b => (slots(18 + b) ? decay | U(0)) -> b), 46), moves(4))
+    val upper = RegNextWhen(CarrySave.sum((0 until 4).map(b => (slots(18 + b) ? decay | U(0)) -> b), 46, moves(4)), moves(4))
   }
 
   /** y = (m+1)·C = m·C + C */
   val c5 = new Area {
     val slots = RegNextWhen(c4.slots & ~(c4.bounded.asUInt.resize(22)), moves(4))
     val once = RegNextWhen(c4.bounded ? U(0, 42 bits) | c4.decay, moves(4))
-    val exponent = CarrySave.sum(c4.product.parts ++ Seq(c4.upper -> 18, once -> 0), 64)
+    val exponent = CarrySave.sum(c4.product.parts ++ Seq(c4.upper -> 18, once -> 0), 64, moves(5))
   }
 
   /** f_hi to the ROM; z = (f_lo·11629080) >> 15 = (f_lo·1453635) >> 12, 1453635 = 5·2^18 + 142915 */
@@ -135,7 +139,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val slots = RegNextWhen(c6.slots, moves(6))
     val whole = RegNextWhen(c6.exponent(63 downto 36), moves(6))
     val shift = (whole >= 40) ? U(63, 6 bits) | whole.resize(6)
-    val z = CarrySave.sum(c6.product.parts :+ (c6.five -> 18), 48)(47 downto 12)
+    val z = CarrySave.sum(c6.product.parts :+ (c6.five -> 18), 48, moves(7))(47 downto 12)
   }
 
   /** T·z, and z²/2, whose upper 26 bits are zz */
@@ -157,7 +161,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val zz = c8.square(35 downto 10)
     val product = new PartialProducts(power, zz, moves(9))
     val ceiling = power @@ U(BigInt("1" * 45, 2), 45 bits)
-    val linear = CarrySave.difference(ceiling, c8.product.parts, 81)
+    val linear = CarrySave.difference(ceiling, c8.product.parts, 81, moves(9))
   }
 
   /** the mantissa, before >> I */
@@ -165,7 +169,8 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val slots = RegNextWhen(c9.slots, moves(9))
     val shift = RegNextWhen(c9.shift, moves(9))
     val linear = RegNextWhen(c9.linear, moves(9))
-    val mantissa = CarrySave.sum(c9.product.parts :+ (linear -> 0), 81)(80 downto 45)
+    val mantissa =
+      Meaningful(moves(10))(CarrySave.sum(c9.product.parts :+ (linear -> 0), 81, moves(10))(80 downto 45))
   }
 
   /** c11: one result a queue; the oldest that is not stale stays */
@@ -173,20 +178,25 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val valid = RegInit(False)
     val factor = Reg(IdleFactor())
     factor.decays.init(False)
-    when(alive(10)(q) && !valid) {
-      valid := True
-      factor.decays := c10.slots =/= 0
-      factor.mantissa := c10.mantissa
-      factor.shift := c10.shift
-      factor.slots := c10.slots
+  }
+  when(moves(10)) {
+    for (q <- 0 until c.queues) when(alive(9 * c.queues + q) && !held(q).valid) {
+      held(q).valid := True
+      held(q).factor.decays := c10.slots =/= 0
+      held(q).factor.mantissa := c10.mantissa
+      held(q).factor.shift := c10.shift
+      held(q).factor.slots := c10.slots
     }
-    when(stale(q)) {
-      valid := False
-      factor.decays := False
+  }
+  when(io.arrival.valid || io.emptied.valid) {
+    for (q <- 0 until c.queues) when(stale(q)) {
+      held(q).valid := False
+      held(q).factor.decays := False
     }
   }
   io.factor := PerQueue(Vec(held.map(_.factor)), io.arrival.queue)
-  for (q <- 0 until c.queues) io.stall(q) := !held(q).valid && (1 to 10).map(alive(_)(q)).orR
+  val under = B(for (q <- 0 until c.queues) yield Cat((0 until 10).map(n => alive(n * c.queues + q))).orR)
+  io.stall := under & ~B(held.map(_.valid))
 }
 
 object IdleDecay {

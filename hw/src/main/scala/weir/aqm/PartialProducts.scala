@@ -18,8 +18,8 @@ class PartialProducts(a: UInt, b: UInt, enable: Bool) extends Area {
   /** the terms with their offsets */
   def parts: Seq[(UInt, Int)] = terms zip offsets
 
-  /** a·b, `width` bits of it */
-  def sum(width: Int): UInt = CarrySave.sum(parts, width)
+  /** a·b, `width` bits of it, [[Meaningful]] with `wanted` */
+  def sum(width: Int, wanted: Bool): UInt = CarrySave.sum(parts, width, wanted)
 }
 
 object PartialProducts {

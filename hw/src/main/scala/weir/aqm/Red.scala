@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Steps, WeirConfig}
 import weir.csr.RedConfig
 
 /** RED's decision, given the average (docs/modules/red.md): `u·ω·2^28 < p·g`, no divider.
@@ -28,11 +28,7 @@ case class Red(c: WeirConfig) extends Component {
   noIoPrefix()
 
   /** stage(n): a request is in tn */
-  val stage = Vec.fill(10)(Bool())
-  stage(0) := io.request.valid
-  for (n <- 1 to 9) stage(n) := RegNext(stage(n - 1)) init False
-  /** a request is on its way to h */
-  val busy = stage(1) || stage(2) || stage(3) || stage(4)
+  val stage = new Steps(io.request.valid, 9)
 
   /** t1 to t4 */
   val arrival = new Area {
@@ -77,18 +73,20 @@ case class Red(c: WeirConfig) extends Component {
   val spreading = new Area {
     val after = arrival.byteMode === 1
     val before = arrival.byteMode(1)
-    val keptBytes = new PartialProducts(count.io.kept.bytes, arrival.mean.mantissa, busy)
-    val keptMeans = RegNextWhen(keptBytes.sum(42), busy)
-    val above = RegNext(ShiftSaturate.above(42, arrival.mean.exponent, 36))
-    val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets, busy)
+    val keptBytes = new PartialProducts(count.io.kept.bytes, arrival.mean.mantissa, stage(2))
+    val keptMeans = RegNextWhen(keptBytes.sum(42, stage(3)), stage(3))
+    val above = RegNextWhen(ShiftSaturate.above(42, arrival.mean.exponent, 36), stage(3))
+    val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets, stage(3))
     val keptPackets = count.io.kept.packets
 
-    val restartedBytes = RegNextWhen(count.io.restarted.bytes * arrival.mean.mantissa, busy)
+    val restartedBytes = RegNextWhen(count.io.restarted.bytes * arrival.mean.mantissa, stage(2))
     val restarted = Reg(UInt(36 bits))
-    restarted := (count.io.restarted.packets @@ U(0, 20 bits)).resize(36)
-    when(after)(restarted := (restartedBytes >> arrival.mean.exponent).resize(36))
-    when(before)(restarted := (count.io.restarted.packets(1) ? (size.kappa << 1) | size.kappa.resize(33)).resize(36))
-    when(before && count.io.restarted.packets === 0)(restarted := 0)
+    when(stage(3)) {
+      restarted := (count.io.restarted.packets @@ U(0, 20 bits)).resize(36)
+      when(after)(restarted := (restartedBytes >> arrival.mean.exponent).resize(36))
+      when(before)(restarted := (count.io.restarted.packets(1) ? (size.kappa << 1) | size.kappa.resize(33)).resize(36))
+      when(before && count.io.restarted.packets === 0)(restarted := 0)
+    }
   }
 
   /** Region, h, slope products */
@@ -99,13 +97,16 @@ case class Red(c: WeirConfig) extends Component {
     count.io.outside := outside
     count.io.forced := forced
 
-    val sizes = spreading.keptSizes.sum(48)
+    val sizes = spreading.keptSizes.sum(48, stage(4))
     val kept = UInt(36 bits)
-    kept := spreading.keptPackets @@ U(0, 20 bits)
-    when(spreading.after) {
-      kept := ShiftSaturate(spreading.keptMeans, arrival.mean.exponent, spreading.above, 36)
+    kept.assignDontCare()
+    when(stage(4)) {
+      kept := spreading.keptPackets @@ U(0, 20 bits)
+      when(spreading.after) {
+        kept := ShiftSaturate(spreading.keptMeans, arrival.mean.exponent, spreading.above, 36)
+      }
+      when(spreading.before)(kept := sizes.sat(12))
     }
-    when(spreading.before)(kept := sizes.sat(12))
     val h = count.io.restart ? spreading.restarted | kept
 
     /** max_p where p = product >> k has it: added before the shift */
@@ -147,7 +148,7 @@ case class Red(c: WeirConfig) extends Component {
     val terms = (t4.lowerProduct.terms zip t4.upperProduct.terms).map { case (l, u) => middle.upper ? u | l }
     /** slope·(avg − threshold) + max_p·2^k */
     val maxP = RegNextWhen(t4.shiftedMaxP, stage(4))
-    val slope = CarrySave.sum((terms zip t4.lowerProduct.offsets) :+ ((middle.upper ? maxP | U(0)) -> 0), 95)
+    val slope = CarrySave.sum((terms zip t4.lowerProduct.offsets) :+ ((middle.upper ? maxP | U(0)) -> 0), 95, stage(5))
     val exponent = middle.upper ? parameters.gentleSlope.exponent | parameters.slope.exponent
     val above = ShiftSaturate.above(95, exponent, 32)
   }
@@ -155,7 +156,7 @@ case class Red(c: WeirConfig) extends Component {
   /** g = κ + spread·((u·h) >> 24), saturation left to t8; p but for its bound: overflow makes it one */
   val t6 = new Area {
     /** two bits more than g has */
-    val gExact = CarrySave.sum(t5.spread.parts :+ (size.kappa -> 24), 62) >> 24
+    val gExact = Meaningful(stage(6))(CarrySave.sum(t5.spread.parts :+ (size.kappa -> 24), 62, stage(6)) >> 24)
     val g = RegNextWhen(gExact.resize(36), stage(6))
     val gSaturated = RegNextWhen(gExact(37 downto 36) =/= 0, stage(6))
     val slope = RegNextWhen(t5.slope, stage(5))
@@ -181,8 +182,8 @@ case class Red(c: WeirConfig) extends Component {
     val one = RegNextWhen(t7.one, stage(7))
     val fraction = RegNextWhen(t7.fraction, stage(7))
     val scaledDraw = middle.waits ? (middle.draw << 1) | middle.draw.resize(25)
-    val decision = t6.gSaturated ? t7.decisionSaturated | t7.decision.sum(68)
-    val waiting = t7.waiting.sum(68)
+    val decision = t6.gSaturated ? t7.decisionSaturated | t7.decision.sum(68, stage(8))
+    val waiting = t7.waiting.sum(68, stage(8))
     val decisionOne = scaledDraw < (t6.g << 4) || t6.gSaturated
     val waitingOne = (middle.h >> 20) =/= 0
   }
@@ -213,9 +214,10 @@ case class Red(c: WeirConfig) extends Component {
 
   /** The comparison */
   val t9 = new Area {
-    val less = (late.scaledDraw << 28).resize(68) < late.decision
-    val waited = (late.waiting >> 52) =/= 0 || !late.waits
-    val early = late.possible && (late.one ? (late.decisionOne && late.waitingOne) | (less && waited))
+    val less = late.decision(67 downto 53) =/= 0 || (late.scaledDraw << 28) < late.decision(52 downto 0)
+    val waited = late.waiting(67 downto 52) =/= 0 || !late.waits
+    val early =
+      Meaningful(stage(9))(late.possible && (late.one ? (late.decisionOne && late.waitingOne) | (less && waited)))
     val verdict = PolicyVerdict(c)
     verdict.action := Action.accept
     verdict.cause := Cause.none

@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Steps, WeirConfig}
 
 /** Packets since the last action, and their bytes. */
 case class PacketCount(packetWidth: Int, byteWidth: Int) extends Bundle {
@@ -42,9 +42,7 @@ case class RedCount(c: WeirConfig) extends Component {
   noIoPrefix()
 
   /** stage(n): a request is in tn */
-  val stage = Vec.fill(8)(Bool())
-  stage(0) := io.request.valid
-  for (n <- 1 to 7) stage(n) := RegNext(stage(n - 1)) init False
+  val stage = new Steps(io.request.valid, 7)
 
   /** the request in t1…t4, and the one in t5…t7 */
   val arrival = RegNextWhen(io.request.payload, stage(0))
@@ -116,13 +114,15 @@ case class RedCount(c: WeirConfig) extends Component {
   io.restart := t4.restart
   io.used := io.outside ? U(0, 16 bits) | t4.used.packets
 
-  for (q <- 0 until c.queues) {
-    when(restarts && io.commit.queue === q) {
+  when(restarts) {
+    for (q <- 0 until c.queues) when(io.commit.queue === q) {
       val counted = younger.there && younger.queue === q
       state(q).count.packets := counted.asUInt.resized
       state(q).count.bytes := counted ? younger.length.resize(24) | U(0)
     }
-    when(stage(4) && arrival.queue === q) {
+  }
+  when(stage(4)) {
+    for (q <- 0 until c.queues) when(arrival.queue === q) {
       when(io.outside) {
         state(q).fresh := True
       } otherwise {
@@ -130,7 +130,9 @@ case class RedCount(c: WeirConfig) extends Component {
         state(q).count := t4.used
       }
     }
-    when(io.clear(q)) {
+  }
+  when(io.clear.orR) {
+    for (q <- 0 until c.queues) when(io.clear(q)) {
       state(q).fresh := True
       state(q).count.packets := 0
       state(q).count.bytes := 0

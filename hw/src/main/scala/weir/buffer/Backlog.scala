@@ -41,6 +41,11 @@ class Backlog(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
+  /** A change comes; one is registered; one has been made. Without one there is nothing to compute. */
+  val comes = io.enter.valid || io.refund.valid || io.leave.valid
+  val changes = RegNext(comes) init False
+  val changed = RegNext(changes) init False
+
   val queues = for (q <- 0 until c.queues) yield new Area {
     private def of(flow: Flow[BacklogChange]) = flow.valid && flow.queue === q
     private def only[T <: UInt](condition: Bool, value: UInt) = Mux(condition, value, U(0, widthOf(value) bits))
@@ -50,23 +55,31 @@ class Backlog(c: WeirConfig) extends Component {
     val leaving = of(io.leave)
 
     val changeBytes = Reg(SInt(17 bits)) init 0
-    changeBytes := only(entered, io.enter.length).resize(17 bits).asSInt -
-      (only(refunded, io.refund.length) +^ only(leaving, io.leave.length)).resize(17 bits).asSInt
     val changePackets = Reg(SInt(3 bits)) init 0
-    changePackets := entered.asUInt.resize(3 bits).asSInt - (refunded.asUInt +^ leaving.asUInt).resize(3 bits).asSInt
     val changeCells = Reg(SInt(11 bits)) init 0
-    changeCells := only(entered, io.enter.cells).resize(11 bits).asSInt -
-      (only(refunded, io.refund.cells) +^ only(leaving, io.leave.cells)).resize(11 bits).asSInt
-    val left = RegNext(leaving) init False
+    val left = RegInit(False)
+    when(comes) {
+      changeBytes := only(entered, io.enter.length).resize(17 bits).asSInt -
+        (only(refunded, io.refund.length) +^ only(leaving, io.leave.length)).resize(17 bits).asSInt
+      changePackets := entered.asUInt.resize(3 bits).asSInt -
+        (refunded.asUInt +^ leaving.asUInt).resize(3 bits).asSInt
+      changeCells := only(entered, io.enter.cells).resize(11 bits).asSInt -
+        (only(refunded, io.refund.cells) +^ only(leaving, io.leave.cells)).resize(11 bits).asSInt
+      left := leaving
+    }
 
     val bytes = Reg(c.quantity) init 0
     val packets = Reg(c.count) init 0
     val cells = Reg(UInt(15 bits)) init 0
-    bytes := (bytes.asSInt + changeBytes.resize(c.quantityWidth bits)).asUInt
     val packetsAfter = (packets.asSInt + changePackets.resize(c.countWidth bits)).asUInt
-    packets := packetsAfter
-    cells := (cells.asSInt + changeCells.resize(15 bits)).asUInt
-    val emptied = RegNext(left && packetsAfter === 0) init False
+    when(changes) {
+      bytes := (bytes.asSInt + changeBytes.resize(c.quantityWidth bits)).asUInt
+      packets := packetsAfter
+      cells := (cells.asSInt + changeCells.resize(15 bits)).asUInt
+    }
+    val emptied = RegInit(False)
+    emptied := False
+    when(changes && left)(emptied := packetsAfter === 0)
 
     val excess = Reg(UInt(15 bits)) init 0
     val beyond = cells.resize(16 bits).asSInt - io.reserve(q).resize(16 bits).asSInt
@@ -74,8 +87,10 @@ class Backlog(c: WeirConfig) extends Component {
 
     val peakBytes = Reg(c.quantity) init 0
     val peakPackets = Reg(c.count) init 0
-    when(io.snapshot || bytes > peakBytes)(peakBytes := bytes)
-    when(io.snapshot || packets > peakPackets)(peakPackets := packets)
+    when(io.snapshot || changed) {
+      when(io.snapshot || bytes > peakBytes)(peakBytes := bytes)
+      when(io.snapshot || packets > peakPackets)(peakPackets := packets)
+    }
 
     io.fill(q).bytes := bytes
     io.fill(q).packets := packets
@@ -91,7 +106,7 @@ class Backlog(c: WeirConfig) extends Component {
   io.sharedUsed := sharedUsed
 
   val held = Reg(UInt(c.countWidth bits)) init 0
-  held := queues.map(_.packets).reduceBalancedTree(_ + _)
+  when(changed)(held := queues.map(_.packets).reduceBalancedTree(_ + _))
   io.held := held
 
   io.emptied.valid := queues.map(_.emptied).orR

@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Steps, WeirConfig}
 
 /** A packet that is put at the tail of its queue. */
 case class Link(c: WeirConfig) extends Bundle {
@@ -58,13 +58,19 @@ class Queues(c: WeirConfig) extends Component {
   private val followers = Mem(c.descriptorId, c.descriptors)
 
   val granted = new Area {
-    val valid, loads = Vec.fill(3)(RegInit(False))
+    val several = Bool()
+    /** step n is the n-th cycle after the grant; what is below is one cycle older than its number */
+    val valid = new Steps(io.grant.valid, 3)
+    val loads = new Steps(io.grant.valid && several, 3)
     val queue = Vec.fill(3)(Reg(c.queueId))
     val discard = Vec.fill(3)(Reg(Bool()))
     val cause = Vec.fill(3)(Reg(UInt(3 bits)))
     val nowNs = Vec.fill(3)(Reg(c.time))
     val id = Vec.fill(3)(Reg(c.descriptorId))
   }
+
+  /** some list changes */
+  val moves = io.link.valid || io.grant.valid || granted.loads(3)
 
   val lists = for (q <- 0 until c.queues) yield new Area {
     val head, tail = Reg(c.descriptorId)
@@ -74,21 +80,23 @@ class Queues(c: WeirConfig) extends Component {
     val left = io.grant.valid && io.grant.queue === q
     /** no group stays but the one that is linked now */
     val alone = groups === 0 || (left && groups === 1)
-    val loaded = granted.loads(2) && granted.queue(2) === q
+    val loaded = granted.loads(3) && granted.queue(2) === q
 
-    when(left)(headValid := False)
-    when(loaded) {
-      headValid := True
-    }
-    when(linked) {
-      tail := io.link.id
-      when(alone) {
-        head := io.link.id
+    when(moves) {
+      when(left)(headValid := False)
+      when(loaded) {
         headValid := True
       }
+      when(linked) {
+        tail := io.link.id
+        when(alone) {
+          head := io.link.id
+          headValid := True
+        }
+      }
+      when(linked && !left)(groups := groups + 1)
+      when(!linked && left)(groups := groups - 1)
     }
-    when(linked && !left)(groups := groups + 1)
-    when(!linked && left)(groups := groups - 1)
     io.ready(q) := headValid
     io.empty(q) := groups === 0
   }
@@ -101,30 +109,33 @@ class Queues(c: WeirConfig) extends Component {
   descriptors.write(io.link.id, io.link.descriptor, io.link.valid)
   followers.write(tails(io.link.queue.resized), io.link.id, io.link.valid && !alone(io.link.queue.resized))
 
-  granted.valid(0) := io.grant.valid
-  granted.loads(0) := io.grant.valid && several(io.grant.queue.resized)
-  granted.queue(0) := io.grant.queue
-  granted.discard(0) := io.grant.discard
-  granted.cause(0) := io.grant.cause
-  granted.nowNs(0) := io.nowNs
-  granted.id(0) := heads(io.grant.queue.resized)
+  granted.several := several(io.grant.queue.resized)
+  when(io.grant.valid) {
+    granted.queue(0) := io.grant.queue
+    granted.discard(0) := io.grant.discard
+    granted.cause(0) := io.grant.cause
+    granted.nowNs(0) := io.nowNs
+    granted.id(0) := heads(io.grant.queue.resized)
+  }
   for (stage <- 1 to 2) {
-    granted.valid(stage) := granted.valid(stage - 1)
-    granted.loads(stage) := granted.loads(stage - 1)
-    granted.queue(stage) := granted.queue(stage - 1)
-    granted.discard(stage) := granted.discard(stage - 1)
-    granted.cause(stage) := granted.cause(stage - 1)
-    granted.nowNs(stage) := granted.nowNs(stage - 1)
-    granted.id(stage) := granted.id(stage - 1)
+    when(granted.valid(stage)) {
+      granted.queue(stage) := granted.queue(stage - 1)
+      granted.discard(stage) := granted.discard(stage - 1)
+      granted.cause(stage) := granted.cause(stage - 1)
+      granted.nowNs(stage) := granted.nowNs(stage - 1)
+      granted.id(stage) := granted.id(stage - 1)
+    }
   }
 
   val reading = new Area {
-    val descriptor = RegNextWhen(descriptors.readSync(granted.id(0), granted.valid(0)), granted.valid(1))
-    val follower = RegNextWhen(followers.readSync(granted.id(0), granted.valid(0)), granted.valid(1))
+    val descriptor = RegNextWhen(descriptors.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
+    val follower = RegNextWhen(followers.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
   }
-  for (list <- lists) when(list.loaded)(list.head := reading.follower)
+  when(granted.loads(3)) {
+    for (list <- lists) when(list.loaded)(list.head := reading.follower)
+  }
 
-  io.departure.valid := granted.valid(2)
+  io.departure.valid := granted.valid(3)
   io.departure.queue := granted.queue(2)
   io.departure.id := granted.id(2)
   io.departure.grantNs := granted.nowNs(2)

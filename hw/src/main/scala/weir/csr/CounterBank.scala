@@ -90,10 +90,17 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
 
   val operation = new Area {
     val issued = Operation()
-    val stage0 = RegNext(issued)
-    val stage1 = RegNext(stage0)
-    val stage2 = RegNext(stage1)
-    Seq(stage0, stage1, stage2).foreach(_.valid init False)
+    /** a cycle later; what is not valid is not loaded */
+    private def after(stage: Operation): Operation = {
+      val next = Reg(Operation())
+      next.valid init False
+      next.valid := False
+      when(stage.valid)(next := stage)
+      next
+    }
+    val stage0 = after(issued)
+    val stage1 = after(stage0)
+    val stage2 = after(stage1)
     val idle = !stage0.valid && !stage1.valid && !stage2.valid
   }
 
@@ -189,8 +196,8 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
 
   val counters = new Area {
     val ram = Mem(Bits(128 bits), 1 << (indexWidth + 1))
-    val found = ram.readSync(operation.stage0.readAddress)
-    val old = RegNext(operation.stage1.zero ? B(0, 128 bits) | found)
+    val found = ram.readSync(operation.stage0.readAddress, operation.stage0.valid)
+    val old = RegNextWhen(operation.stage1.zero ? B(0, 128 bits) | found, operation.stage1.valid)
     val packets = old(63 downto 0).asUInt + operation.stage2.packets.asUInt
     val bytes = old(127 downto 64).asUInt + operation.stage2.bytes
     ram.write(

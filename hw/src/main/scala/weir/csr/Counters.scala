@@ -60,9 +60,9 @@ case class Counters(c: WeirConfig) extends Component {
 
   /** Inputs, registered: what happened in the cycle before. */
   val happened = new Area {
-    val arrival = io.arrival.stage()
-    val departure = io.departure.stage()
-    val ingress = io.ingress.stage()
+    val arrival = io.arrival.m2sPipe(holdPayload = true)
+    val departure = io.departure.m2sPipe(holdPayload = true)
+    val ingress = io.ingress.m2sPipe(holdPayload = true)
     val traceLost = RegNext(io.traceLost) init False
     val throttled = RegNext(io.throttled) init False
     val now = RegNext(io.now)
@@ -119,7 +119,7 @@ case class Counters(c: WeirConfig) extends Component {
     when(event.action === Action.accept) { update.second := Arrival.alreadyCe }
     update.both := dropped || marked || alreadyCe
     arrivals.io.update.valid := RegNext(event.valid) init False
-    arrivals.io.update.payload := RegNext(update)
+    arrivals.io.update.payload := RegNextWhen(update, event.valid)
   }
 
   val departureUpdate = new Area {
@@ -140,24 +140,24 @@ case class Counters(c: WeirConfig) extends Component {
     update.second := bin
     update.both := !event.discard
     departures.io.update.valid := RegNext(event.valid) init False
-    departures.io.update.payload := RegNext(update)
+    departures.io.update.payload := RegNextWhen(update, event.valid)
   }
 
-  /** A 64-bit counter in flip-flops. */
-  case class Tally(amount: UInt) extends Area {
+  /** A 64-bit counter in flip-flops: `amount` is added with `counts`. */
+  case class Tally(counts: Bool, amount: UInt) extends Area {
     val live = Reg(UInt(64 bits)) init 0
-    live := live + amount
+    when(counts) { live := live + amount }
     when(moment.clear) { live := 0 }
   }
 
   val core = new Area {
     val ingress = happened.ingress
-    val ingressBytes = RegNext(ingress.bytes)
-    val departureBytes = RegNext(happened.departure.length)
+    val ingressBytes = RegNextWhen(ingress.bytes, ingress.valid)
+    val departureBytes = RegNextWhen(happened.departure.length, happened.departure.valid)
     private def pair(condition: Bool, bytes: UInt) = new Area {
       val valid = RegNext(condition) init False
-      val packets = Tally(valid.asUInt)
-      val octets = Tally(valid ? bytes | bytes.getZero)
+      val packets = Tally(valid, U(1))
+      val octets = Tally(valid, bytes)
     }
     private def ended(end: Int) = pair(ingress.valid && ingress.end === end, ingressBytes)
 
@@ -167,19 +167,19 @@ case class Counters(c: WeirConfig) extends Component {
     val runt = ended(FrameEnd.runt)
     val oversize = ended(FrameEnd.oversize)
     val overflow = ended(FrameEnd.overflow)
-    val traceLost = Tally((RegNext(happened.traceLost) init False).asUInt)
+    val traceLost = Tally(RegNext(happened.traceLost) init False, U(1))
 
     /** ns since the cycle before, if the shaper held a backlog then; time may jump */
     val before = RegNext(happened.now)
     val held = RegNext(happened.throttled) init False
-    val passed = RegNext(held ? (happened.now - before) | happened.now.getZero) init 0
-    val throttled = Tally(passed)
-    val uptime = Tally((RegNext(happened.cycle) init False).asUInt)
+    val passed = RegNextWhen(happened.now - before, held)
+    val throttled = Tally(RegNext(held) init False, passed)
+    val uptime = Tally(RegNext(happened.cycle) init False, U(1))
 
     val active = ingress.valid || happened.arrival.valid || happened.departure.valid || rx.valid || tx.valid
   }
 
-  /** The copy of the core's counters: taken at once, then shifted into a RAM, one a cycle, while the banks sweep. */
+  /** The copy of the core's counters: taken at once, then written to a RAM, one a cycle, while the banks sweep. */
   val unload = new Area {
     /** rows of the RAM; the first 14 are the core block from 0x200 on, 8 bytes each */
     val throttledRow = 14
@@ -190,15 +190,16 @@ case class Counters(c: WeirConfig) extends Component {
         Seq(core.traceLost.live, U(0, 64 bits), core.throttled.live, core.uptime.live)
 
     val ram = Mem(UInt(64 bits), 16)
-    val chain = Vec(Reg(UInt(64 bits)) init 0, 16)
+    val copy = Vec(rows.map(r => RegNextWhen(r, moment.copied)))
     val row = Reg(UInt(4 bits)) init 0
     val running = RegInit(False)
 
     moment.unloading := running
-    for (i <- 0 until 16) chain(i) := moment.copied ? rows(i) | (if (i < 15) chain(i + 1) else U(0, 64 bits))
-    ram.write(row, chain(0), running)
-    row := row + 1
-    when(row === 15) { running := False }
+    ram.write(row, copy(row), running)
+    when(running) {
+      row := row + 1
+      when(row === 15) { running := False }
+    }
     when(moment.copied) {
       running := True
       row := 0
@@ -214,8 +215,9 @@ case class Counters(c: WeirConfig) extends Component {
     */
   val access = new Area {
     val state = RegInit(State.idle)
-    val address = RegNextWhen(io.bus.address, state === State.idle)
-    val write = RegNextWhen(io.bus.write, state === State.idle)
+    private val starts = state === State.idle && io.bus.valid
+    val address = RegNextWhen(io.bus.address, starts)
+    val write = RegNextWhen(io.bus.write, starts)
 
     val decode = new Area {
       /** the bits of the address that select a word in a block, and its line of 16 bytes */
@@ -230,20 +232,22 @@ case class Counters(c: WeirConfig) extends Component {
       val isUptime = word(7 downto 1) === 0x118 / 8
       val isRow = line >= 0x20 && line <= 0x26
 
-      val core = RegNext(inCore && (isThrottled || isUptime || isRow))
-      val row = RegNext(word(4 downto 1))
-      when(isThrottled) { row := unload.throttledRow }
-      when(isUptime) { row := unload.uptimeRow }
-      val arrival = RegNext(inQueue && line >= 0x20 && line < 0x20 + Arrival.kinds)
-      val departure = RegNext(inQueue && (exit || line >= 0x30))
-      val arrivalKind = RegNext(line.resize(4))
-      val departureKind = RegNext(
-        exit ? (line.resize(6) - 0x29 + Departure.out) | word(5 downto 1).resize(6))
-      val queue = RegNext((block - 4).resize(c.queueWidth))
+      private def decoded[T <: Data](value: T): T = RegNextWhen(value, state === State.decode)
+      val core = decoded(inCore && (isThrottled || isUptime || isRow))
+      private val rowNext = UInt(4 bits)
+      rowNext := word(4 downto 1)
+      when(isThrottled) { rowNext := unload.throttledRow }
+      when(isUptime) { rowNext := unload.uptimeRow }
+      val row = decoded(rowNext)
+      val arrival = decoded(inQueue && line >= 0x20 && line < 0x20 + Arrival.kinds)
+      val departure = decoded(inQueue && (exit || line >= 0x30))
+      val arrivalKind = decoded(line.resize(4))
+      val departureKind = decoded(exit ? (line.resize(6) - 0x29 + Departure.out) | word(5 downto 1).resize(6))
+      val queue = decoded((block - 4).resize(c.queueWidth))
       /** the second 64 bits of a pair; a bin of the histogram is 8 bytes and has none */
-      val bytes = RegNext(line < 0x30 && word(1))
+      val bytes = decoded(line < 0x30 && word(1))
       /** the high word; 0x10C is the one counter that does not start on a multiple of 8 */
-      val high = RegNext(word(0) ^ isThrottled)
+      val high = decoded(word(0) ^ isThrottled)
     }
 
     val fetching = state === State.fetch && !io.snapshotBusy
@@ -255,7 +259,7 @@ case class Counters(c: WeirConfig) extends Component {
     val pair = decode.arrival ? arrivals.io.value.payload | departures.io.value.payload
     val ofPair = decode.bytes ? pair(127 downto 64) | pair(63 downto 0)
     val ofCore = unload.ram.readAsync(decode.row).asBits
-    val value = RegNext(decode.core ? ofCore | ofPair)
+    val value = RegNextWhen(decode.core ? ofCore | ofPair, state === State.fetch || state === State.bank)
     val known = decode.core || decode.arrival || decode.departure
 
     switch(state) {

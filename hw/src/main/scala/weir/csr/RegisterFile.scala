@@ -33,10 +33,11 @@ case class RegisterFile(c: WeirConfig) extends Component {
   private val shadows = QueueShadows(c)
 
   private val request = new Area {
-    val address = RegNextWhen(io.bus.address, state === State.idle)
-    val wdata = RegNextWhen(io.bus.wdata, state === State.idle)
-    val write = RegNextWhen(io.bus.write, state === State.idle)
-    when(state === State.idle && io.bus.valid)(state := State.decode)
+    private val starts = state === State.idle && io.bus.valid
+    val address = RegNextWhen(io.bus.address, starts)
+    val wdata = RegNextWhen(io.bus.wdata, starts)
+    val write = RegNextWhen(io.bus.write, starts)
+    when(starts)(state := State.decode)
   }
 
   private val decode = new Area {
@@ -70,11 +71,13 @@ case class RegisterFile(c: WeirConfig) extends Component {
 
   /** Registers of block 0 that the host writes. */
   private val coreWords = new Area {
-    val value: Map[String, Bits] = coreRegisters.filter(_.access == Access.ReadWrite).map { r =>
-      val word = Reg(Bits(32 bits)).setName(s"core_${r.name}") init B(r.reset.of(c), 32 bits)
-      when(strobe && decode.core && decode.coreHit(r.name))(word := request.wdata & B(r.mask, 32 bits))
-      r.name -> word
+    private val stored = coreRegisters.filter(_.access == Access.ReadWrite)
+    val value: Map[String, Bits] = stored.map { r =>
+      r.name -> Reg(Bits(32 bits)).setName(s"core_${r.name}").init(B(r.reset.of(c), 32 bits))
     }.toMap
+    when(strobe && decode.core) {
+      for (r <- stored) when(decode.coreHit(r.name))(value(r.name) := request.wdata & B(r.mask, 32 bits))
+    }
   }
   private def coreReset(name: String): Bits =
     B(coreRegisters.find(_.name == name).get.reset.of(c), 32 bits)
@@ -91,8 +94,8 @@ case class RegisterFile(c: WeirConfig) extends Component {
     shadows.io.queue := OHToUInt(decode.queueNow).resized
     shadows.io.write := strobe && decode.shadow
     shadows.io.wdata := request.wdata & decode.mask
-    for (q <- 0 until c.queues)
-      shadows.io.apply(q) := strobe && decode.queue(q) && decode.queueHit("APPLY") && request.wdata(0)
+    shadows.io.apply := 0
+    when(strobe && decode.queueHit("APPLY") && request.wdata(0))(shadows.io.apply := decode.queue)
     shadows.io.applyReady := io.applyReady
     io.config << shadows.io.config
     io.queueConfig := shadows.io.live
@@ -103,9 +106,12 @@ case class RegisterFile(c: WeirConfig) extends Component {
   private val applyPending = shadows.io.pending.orR
 
   private val generation = new Area {
-    val more = RegNext(CountOne(io.applied & ~B(c.queues bits, default -> shadows.io.initial)).resize(4) + coreApply.now.asUInt) init 0
+    private val applied = io.applied & ~B(c.queues bits, default -> shadows.io.initial)
+    val more = Reg(UInt(4 bits)) init 0
     val count = Reg(UInt(32 bits)) init 0
-    count := count + more
+    more := 0
+    when(applied.orR || coreApply.now)(more := CountOne(applied).resize(4) + coreApply.now.asUInt)
+    when(more =/= 0)(count := count + more)
   }
 
   private val pulses = new Area {
@@ -152,11 +158,13 @@ case class RegisterFile(c: WeirConfig) extends Component {
     }
     val badPolicy = decode.queue.orR && decode.queueHit("POLICY") && !policyBuilt
     val nothingToPop = decode.core && decode.coreHit("TRACE_POP") && request.wdata(0) && io.traceLevel === 0
-    val illegal = RegNext(!decode.mapped || request.write && (!decode.writable || badPolicy || nothingToPop))
+    val illegal = RegNextWhen(!decode.mapped || request.write && (!decode.writable || badPolicy || nothingToPop),
+      state === State.gather)
   }
 
   private val execute = new Area {
-    val rdata = RegNext(Mux(state === State.forward, io.counters.rdata, gather.mux.data))
+    val rdata = RegNextWhen(Mux(state === State.forward, io.counters.rdata, gather.mux.data),
+      state === State.execute || state === State.forward)
     val error = Reg(Bool())
     val waitsForApply = decode.shadow && (decode.queue & io.apply).orR
     val waitsForSnapshot = decode.core && decode.coreHit("SNAPSHOT") && io.snapshotBusy

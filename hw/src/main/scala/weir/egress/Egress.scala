@@ -131,7 +131,8 @@ class Egress(c: WeirConfig) extends Component {
 
   val pushed = new Area {
     /** cycles of a read in [[CellStore]] */
-    val label = Delay(reader.label, 3)
+    val label = Label()
+    label.assignFromBits(Delay(reader.label.asBits, 3))
     fifo.io.push.valid := io.word.valid
     fifo.io.push.data := io.word.payload
     fifo.io.push.label := label

@@ -2,7 +2,7 @@ package weir.egress
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Steps, WeirConfig}
 
 /** Shaper: GCRA, the leaky bucket as a meter (ITU-T I.371).
   *
@@ -42,20 +42,19 @@ case class Shape(c: WeirConfig) extends Component {
 
   /** Cycle t+1…t+3: which step of its way a charge has reached. */
   val step = new Area {
-    val charge1 = RegNext(io.charge.valid) init False
-    val charge2 = RegNext(charge1) init False
-    val charge3 = RegNext(charge2) init False
-    val charge4 = RegNext(charge3) init False
-    val charge5 = RegNext(charge4) init False
+    val charge = new Steps(io.charge.valid, 5)
+    val charge1 = charge(1)
+    val charge2 = charge(2)
+    val charge3 = charge(3)
   }
 
   /** max(0, length + overhead) · cost, from two 18 x 16 products. Valid with `step.charge3`. */
   val price = new Area {
     val signedBytes = io.charge.payload.resize(17).asSInt + io.overhead.resize(17)
-    val bytes = RegNext(signedBytes.msb ? U(0, 16 bits) | signedBytes(15 downto 0).asUInt)
-    val low = RegNext(io.cost(17 downto 0) * bytes)
-    val high = RegNext(io.cost(35 downto 18) * bytes)
-    val total = RegNext((high @@ U(0, 18 bits)) + low.resize(52))
+    val bytes = RegNextWhen(signedBytes.msb ? U(0, 16 bits) | signedBytes(15 downto 0).asUInt, io.charge.valid)
+    val low = RegNextWhen(io.cost(17 downto 0) * bytes, step.charge1)
+    val high = RegNextWhen(io.cost(35 downto 18) * bytes, step.charge1)
+    val total = RegNextWhen((high @@ U(0, 18 bits)) + low.resize(52), step.charge2)
   }
 
   /** Time that has passed between two samples. None is taken while a charge stands before its addition, so that
@@ -75,7 +74,8 @@ case class Shape(c: WeirConfig) extends Component {
 
   val bucket = new Area {
     val ahead = Reg(UInt(aheadWidth bits)) init 0
-    val left = ahead.resize(68) - (time.passed @@ U(0, fraction bits)).resize(68)
+    /** time comes in whole ns */
+    val left = ((ahead >> fraction).resize(49) - time.passed.resize(49)) @@ ahead(fraction - 1 downto 0)
     val sum = ahead +^ price.total.resize(aheadWidth)
     when(step.charge3) {
       ahead := sum.msb ? ahead.getAllTrue | sum.resize(aheadWidth)
@@ -98,5 +98,5 @@ case class Shape(c: WeirConfig) extends Component {
 
   io.allowed := verdict.open
   io.wake := verdict.wake
-  io.settled := !(step.charge1 || step.charge2 || step.charge3 || step.charge4 || step.charge5)
+  io.settled := !step.charge.passed.orR
 }

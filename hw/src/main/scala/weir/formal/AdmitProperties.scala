@@ -24,9 +24,9 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends Properties {
   val dut: Admit = new Admit(c) {
     if (leak.contains("room")) io.room.removeAssignments() := RegNext(waiting.io.availability > 1) init True
     if (leak.contains("descriptor")) io.giveDescriptor.valid.removeAssignments() := False
-    if (leak.contains("exempt")) flight.exempt.removeAssignments() := False
+    if (leak.contains("exempt")) fast.exempt.removeAssignments() := False
   }
-  private val latency = dut.latency
+  private val latency = c.fastLatency
   val arrival = any(Flow(Arrival(c)))
   assume(!arrival.valid || before(dut.io.room))
   dut.io.arrival << arrival
@@ -45,7 +45,7 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends Properties {
   dut.io.draw := any(UInt(c.drawWidth bits))
   val verdict = any(Flow(PolicyVerdict(c)))
   assume(verdict.cause <= Cause.forced)
-  dut.io.verdictRed << verdict
+  dut.io.verdicts(0) << verdict
   dut.io.descriptor.valid := any(Bool())
   dut.io.descriptor.payload := any(c.descriptorId)
 
@@ -100,7 +100,9 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends Properties {
   decision.valid := go
   decision.described := dut.io.descriptor.valid
   decision.red := settings.policy === Policy.Red.id
-  decision.beyond := filled.bytes +^ head.meta.length > settings.limitBytes || filled.packets >= settings.limitPackets
+  private val bytes = Mux(settings.dropFront, U(0, c.quantityWidth bits), filled.bytes)
+  private val packets = Mux(settings.dropFront, U(0, c.countWidth bits), filled.packets)
+  decision.beyond := bytes +^ head.meta.length > settings.limitBytes || packets >= settings.limitPackets
   decision.arrival := head
   decision.id := dut.io.descriptor.payload
   val history = Seq.iterate(RegNext(decision), latency + 2)(RegNext(_))
@@ -132,7 +134,7 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends Properties {
     assert(dut.issue.pause.pull() === pause)
     // what is in flight
     val inTable = CountOne(history.slice(1, latency + 1).map(_.valid))
-    assert((dut.flight.written.pull() - dut.flight.read.pull()).resize(2) === inTable.resize(2) && inTable < 4)
+    assert((dut.fast.written.pull() - dut.fast.read.pull()).resize(2) === inTable.resize(2) && inTable < 4)
     for (q <- 0 until c.queues) {
       val deciding = CountOne(history.map(h => h.valid && h.arrival.meta.queue === q))
       assert(dut.deciding(q).count.pull() === deciding)

@@ -88,13 +88,14 @@ class Ingress(c: WeirConfig) extends Component {
     private val traffic = bytes(at + 3)
     // Versions 4 and 6 differ in one bit, which is enough to choose the fields.
     private val six = version(1)
-    val tag = RegNext(ethertype === 0x8100 || ethertype === 0x88a8)
-    val v4 = RegNext(ethertype === 0x0800 && version === 4 && ihl >= 5)
-    val v6 = RegNext(ethertype === 0x86dd && version === 6)
-    val dscp = RegNext(six ? (bytes(at + 2)(3 downto 0) ## traffic(7 downto 6)) | traffic(7 downto 2))
-    val ecn = RegNext((six ? traffic(5 downto 4) | traffic(1 downto 0)).asUInt)
+    private def taken[T <: Data](value: T): T = RegNextWhen(value, io.s_axis.valid)
+    val tag = taken(ethertype === 0x8100 || ethertype === 0x88a8)
+    val v4 = taken(ethertype === 0x0800 && version === 4 && ihl >= 5)
+    val v6 = taken(ethertype === 0x86dd && version === 6)
+    val dscp = taken(six ? (bytes(at + 2)(3 downto 0) ## traffic(7 downto 6)) | traffic(7 downto 2))
+    val ecn = taken((six ? traffic(5 downto 4) | traffic(1 downto 0)).asUInt)
     /** length of the IP header in 32-bit words */
-    val words = RegNext(six ? U(10, 4 bits) | ihl)
+    val words = taken(six ? U(10, 4 bits) | ihl)
   }
 
   /** The registered beat with everything that needs only the beat itself. */
@@ -103,19 +104,20 @@ class Ingress(c: WeirConfig) extends Component {
     private val bytes = io.s_axis.tdata.subdivideIn(8 bits)
     private val contiguous = keep(0) && (1 until keep.getWidth).map(i => keep(i - 1) || !keep(i)).reduce(_ && _)
     val valid = RegNext(gate.take) init False
-    val data = RegNext(io.s_axis.tdata)
-    val last = RegNext(io.s_axis.tlast)
-    val ones = RegNext(CountOne(keep))
-    val broken = RegNext(io.s_axis.tlast ? (!contiguous || io.s_axis.tuser(0)) | !keep.andR)
-    val number = RegNext(place.beat)
-    val phase = RegNext(place.phase)
-    val isFirst = RegNext(gate.first)
-    val isSecond = RegNext(place.beat === 1)
-    val isThird = RegNext(place.beat === 2)
-    val room = RegNext(!place.spent && !place.noRoom)
-    val tight = RegNext(!place.spent && place.noRoom)
-    val groupHigh = RegNext(bytes(0) === 0x01 && bytes(1) === 0x80 && bytes(2) === 0xc2)
-    val groupLow = RegNext(bytes(3) === 0 && bytes(4) === 0 && bytes(5)(7 downto 4) === 0)
+    private def taken[T <: Data](value: T): T = RegNextWhen(value, io.s_axis.valid)
+    val data = taken(io.s_axis.tdata)
+    val last = taken(io.s_axis.tlast)
+    val ones = taken(CountOne(keep))
+    val broken = taken(io.s_axis.tlast ? (!contiguous || io.s_axis.tuser(0)) | !keep.andR)
+    val number = taken(place.beat)
+    val phase = taken(place.phase)
+    val isFirst = taken(gate.first)
+    val isSecond = taken(place.beat === 1)
+    val isThird = taken(place.beat === 2)
+    val room = taken(!place.spent && !place.noRoom)
+    val tight = taken(!place.spent && place.noRoom)
+    val groupHigh = taken(bytes(0) === 0x01 && bytes(1) === 0x80 && bytes(2) === 0xc2)
+    val groupLow = taken(bytes(3) === 0 && bytes(4) === 0 && bytes(5)(7 downto 4) === 0)
     val low = new Header(at = 0)
     val high = new Header(at = 4)
   }
@@ -148,8 +150,9 @@ class Ingress(c: WeirConfig) extends Component {
     private val tooShort = beat.valid && beat.last && (beat.isFirst || beat.isSecond || parse.decide)
     val early = (decided && !parse.isIpSoFar) || tooShort
     val late = RegNext(decided && parse.isIpSoFar && !tooShort && !io.discard) init False
-    val column = io.config.dscpQueue.grouped(8).map(g => RegNext(Vec(g)(parse.dscp(2 downto 0).asUInt))).toSeq
-    val row = RegNext(parse.dscp(5 downto 3).asUInt)
+    val column = io.config.dscpQueue.grouped(8)
+      .map(g => RegNextWhen(Vec(g)(parse.dscp(2 downto 0).asUInt), decided)).toSeq
+    val row = RegNextWhen(parse.dscp(5 downto 3).asUInt, decided)
     val valid = RegNext((early || late) && !io.discard) init False
     val queue = RegNextWhen(late ? built(Vec(column)(row)) | place.defaultQueue, early || late)
     io.hint.valid := valid
@@ -161,9 +164,9 @@ class Ingress(c: WeirConfig) extends Component {
     val valid = RegNext(beat.valid && !io.discard && fits && (beat.phase(0) || beat.last)) init False
     val lowHalf = RegNextWhen(beat.data, beat.valid && !beat.phase(0))
     val highHalf = RegNextWhen(beat.data, beat.valid && beat.phase(0))
-    val first = RegNext(beat.number <= 1)
-    val last = RegNext(beat.last)
-    val index = RegNext(beat.phase(2 downto 1))
+    val first = RegNextWhen(beat.number <= 1, beat.valid)
+    val last = RegNextWhen(beat.last, beat.valid)
+    val index = RegNextWhen(beat.phase(2 downto 1), beat.valid)
     io.word.valid := valid
     io.word.data := highHalf ## lowHalf
     io.word.first := first
@@ -185,12 +188,13 @@ class Ingress(c: WeirConfig) extends Component {
       broken := brokenNow
     }
     private val runt = beat.isFirst || (beat.isSecond && beat.ones < 6)
-    val kind = RegNext(brokenNow ? U(FrameEnd.bad, 3 bits) | (runt ? U(FrameEnd.runt, 3 bits) |
+    private def ended[T <: Data](value: T): T = RegNextWhen(value, beat.valid && beat.last)
+    val kind = ended(brokenNow ? U(FrameEnd.bad, 3 bits) | (runt ? U(FrameEnd.runt, 3 bits) |
       (word.fits ? U(FrameEnd.good, 3 bits) | U(FrameEnd.oversize, 3 bits))))
-    val queue = RegNext(parse.isIp ? hint.queue | place.defaultQueue)
-    val ecn = RegNext(parse.isIp ? parse.ecn | U(0, 2 bits))
-    val ipVersion = RegNext(parse.isIp ? parse.ipVersion.asUInt | U(IpVersion.none, 2 bits))
-    val ipOffset = RegNext(parse.isIp ? parse.ipOffset | U(0, 2 bits))
+    val queue = ended(parse.isIp ? hint.queue | place.defaultQueue)
+    val ecn = ended(parse.isIp ? parse.ecn | U(0, 2 bits))
+    val ipVersion = ended(parse.isIp ? parse.ipVersion.asUInt | U(IpVersion.none, 2 bits))
+    val ipOffset = ended(parse.isIp ? parse.ipOffset | U(0, 2 bits))
     io.end.valid := valid
     io.end.kind := kind
     io.end.bytes := bytes
