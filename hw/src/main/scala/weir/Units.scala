@@ -50,6 +50,8 @@ object Units {
       proof("CounterBank", new weir.formal.CounterBankProperties(tiny, steps = false, _)) ++
       proof("CounterSteps", new weir.formal.CounterBankProperties(tiny, steps = true, _)) ++
       proof("TraceFifo", new weir.formal.TraceFifoProperties(smallest, _)) ++ Seq(
+        "FreeListUsed" -> (() => new weir.formal.FreeListProperties(smallest, leak = false, used = true)),
+        "FreeListUsedLeak" -> (() => new weir.formal.FreeListProperties(smallest, leak = true, used = true)),
         "EgressProperties" -> (() => new weir.formal.EgressProperties(smallest, 80, bounds = false, None)),
         "EgressLink" -> (() => new weir.formal.EgressProperties(smallest, 80, bounds = false, Some("link"))),
         "EgressBounds" -> (() => new weir.formal.EgressProperties(smallest, 9216, bounds = true, None)),

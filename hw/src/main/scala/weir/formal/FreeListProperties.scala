@@ -16,8 +16,9 @@ import weir.buffer.{Chain, FreeList}
   * link of a cell leads to the next rank of the same owner; so every list is a path through all cells of its owner.
   *
   * @param leak loses the first chain that is given back, which the properties must see
+  * @param used starts long after reset: 0 → 1 → 3 and 4 → 6 are held, 5 → 2 → 7 are free
   */
-class FreeListProperties(c: WeirConfig, leak: Boolean) extends Properties {
+class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) extends Properties(boots = !used) {
   private val n = c.cells
   private val held = 2 // chains
   private val free = 0
@@ -130,6 +131,20 @@ class FreeListProperties(c: WeirConfig, leak: Boolean) extends Properties {
   val answering = new Answer(asking.valid, asking.known, asking.cell)
   private val answers = Seq(asking, answering)
 
+  if (used) {
+    require(n == 8, s"FreeListProperties.used is made for 8 cells, not $n")
+    val lists = Seq(free -> Seq(5, 2, 7), 2 -> Seq(0, 1, 3), 3 -> Seq(4, 6))
+    val cells = for ((id, list) <- lists; (i, at) <- list.zipWithIndex) yield owners(i) === id && ranks(i) === at
+    val linked = for ((_, list) <- lists; (i, next) <- list zip list.tail) yield stored(i).pull() === next
+    val held = for ((chain, (_, list)) <- chains zip lists.tail) yield chain.valid && chain.chain.first === list.head &&
+      chain.chain.last === list.last && chain.chain.cells === list.size
+    val allocator = valid && cell === 5 && tail === 7 && !followingValid && !reading && swept && sweeping === n - 1
+    val counted = dut.io.count === 2 && change === 0
+    val lookups = answers.map(!_.valid) ++ answers.map(!_.known) ++ Seq(!dut.io.next.valid, !dut.lookup.fired.pull())
+    val rest = !open.valid && (if (leak) !lost else True)
+    assumeInitial((cells ++ linked ++ held ++ lookups ++ Seq(allocator, counted, rest)).reduce(_ && _))
+  }
+
   when(running) {
     // none twice
     when(taking)(assert(owners(dut.io.cell) === free))
@@ -179,10 +194,11 @@ class FreeListProperties(c: WeirConfig, leak: Boolean) extends Properties {
       for (i <- 0 until n) when(owners(i) =/= free)(assert(sweeping > i || (!valid && cell === i)))
     }
 
+    if (used) cover(taking && dut.io.cell === 6 && !chains.map(_.valid).orR && open.chain.cells === 4)
     cover(freeCells === 1)
     cover(freeing && open.valid && freeCells < 4)
     cover(rolling && open.chain.cells > 2)
     cover(giving && taking && dut.io.swept)
-    cover(taking && dut.io.cell === 0 && dut.io.swept)
+    if (!used) cover(taking && dut.io.cell === 0 && dut.io.swept)
   }
 }

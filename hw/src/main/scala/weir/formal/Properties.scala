@@ -4,16 +4,17 @@ import spinal.core._
 import spinal.core.formal._
 
 /** What all property components have in common. They have no ports but `clk` and `rst`: the solver chooses what the
-  * environment does, within what is assumed. The first cycle is in reset.
+  * environment does, within what is assumed.
   *
   * @param resets reset may come again at any time. Without it nothing is left out where reset clears all but RAMs: what
   *               these hold is arbitrary at the start
+  * @param boots  the first cycle is in reset; else the component says where it starts, and there is no reset
   */
-abstract class Properties(resets: Boolean = false) extends Component {
+abstract class Properties(resets: Boolean = false, boots: Boolean = true) extends Component {
   val running = !ClockDomain.current.isResetActive
   /** there was no reset in this cycle nor in the one before */
   val settled = (RegNext(True) init False) && running
-  assumeInitial(ClockDomain.current.isResetActive)
+  assumeInitial(if (boots) ClockDomain.current.isResetActive else running)
   private val started = ClockDomain.current.withBootReset()(RegNext(True) init False)
   if (!resets) assume(running || !started)
 
