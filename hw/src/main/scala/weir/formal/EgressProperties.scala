@@ -33,6 +33,7 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
   dut.io.grant.valid := granting
   dut.io.grant.queue := 0
   dut.io.grant.discard := discard
+  dut.io.grant.cause := 0
 
   val descriptor = Descriptor(c)
   descriptor.assignFromBits(B(0, widthOf(descriptor) bits))
@@ -41,7 +42,12 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
   descriptor.chain.cells.removeAssignments() := ((descriptor.length + 63) >> 6).resized
   assume(descriptor.length >= 14 && descriptor.length <= longest)
   dut.io.departure.valid := Delay(granting, 3, init = False)
-  dut.io.departure.discard := Delay(discard, 3)
+  /** the policy refuses it at departure */
+  val refused = any(Bool()) && !Delay(discard, 3)
+  dut.io.departure.discard := Delay(discard, 3) || refused
+  dut.io.departure.refused := refused
+  dut.io.departure.cause := 0
+  dut.io.departure.grantNs := 0
   dut.io.departure.queue := 0
   dut.io.departure.id := 0
   dut.io.departure.descriptor := descriptor

@@ -16,6 +16,7 @@ class QueuesProperties(c: WeirConfig, leak: Boolean) extends Properties {
   val dut: Queues = if (leak) new Queues(c) { granted.several.allowOverride() := True } else new Queues(c)
   val link = any(Flow(Link(c)))
   val grant = any(Flow(Grant(c)))
+  dut.io.nowNs := 0
   dut.io.link << link
   dut.io.grant << grant
   val departure = dut.io.departure

@@ -85,7 +85,7 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
 
   when(running) {
     // g is not cut off: κ + u·h < 2^37
-    when(dut.stage(6).pull() && settled)(assert(!dut.t6.gExact.pull().msb))
+    when(dut.stage.passed.pull()(5) && settled)(assert(!dut.t6.gExact.pull().msb))
     assert(verdict.valid === asked.valid)
     when(verdict.valid) {
       assert(evidence.probability <= one)
