@@ -270,7 +270,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Errors put into the Verilog that the benches have to notice.")
     parser.add_argument("--units", default="", help=f"only these, by comma: {', '.join(UNITS)}")
     parser.add_argument("--only", default="", help="only mutants whose name contains this")
-    parser.add_argument("--limit", type=float, default=240.0, help="seconds after which a bench hangs")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds after which a bench hangs")
     parser.add_argument("--list", action="store_true", help="check the patterns, run nothing")
     options = parser.parse_args(arguments)
     units = [u for u in options.units.split(",") if u] or list(UNITS)
