@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import astuple, replace
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -191,7 +191,15 @@ def _style_test(name: str, departures: int) -> None:
         assert seen["drop"] > 100 or name == "marks"
         assert seen["mark"] > 100 or name in ("drops_only", "overload", "restless")
         if name in ("mixed", "drops_only", "exempt_packets"):
-            for what in ("entered", "loop", "resumed", "drop_next to the ns", "one ns before drop_next", "clear", "emptied"):
+            for what in (
+                "entered",
+                "loop",
+                "resumed",
+                "drop_next to the ns",
+                "one ns before drop_next",
+                "clear",
+                "emptied",
+            ):
                 assert seen[what] >= 3, f"{what}: {dict(seen)}"
 
     run.__name__ = run.__qualname__ = name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import isqrt
+from math import isqrt, sqrt
 
 from .red import ACCEPT, CE, DROP, FORCED, MARK, NONE, NOT_ECT
 
@@ -72,7 +72,7 @@ def step_error(interval: int, count: int) -> float:
     """Bound of |step - interval/sqrt(count)|, ns (docs/modules/codel.md)."""
     if count == 1:
         return 0.0
-    return interval / count**0.5 * (2.0**-18 if count < 1024 else 2.0**-9 + 2.0**-18) + 1.0
+    return interval / sqrt(count) * (2.0**-18 if count < 1024 else 2.0**-9 + 2.0**-18) + 1.0
 
 
 class Aged:

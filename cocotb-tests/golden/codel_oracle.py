@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import sqrt
 from typing import Protocol
 
 from .codel import CodelParams, Departing
@@ -21,7 +22,7 @@ COUNT_MAX = (1 << 16) - 1
 
 def exact(t: Number, interval: Number, count: int) -> Number:
     """RFC 8289, 5.6."""
-    return t + interval / count**0.5
+    return t + interval / sqrt(count)
 
 
 class Source(Protocol):
