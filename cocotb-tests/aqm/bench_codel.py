@@ -13,7 +13,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from codel_stimulus import STYLES, Stimulus, Style, params_of
-from golden.codel import COUNT_MAX, ENTERED, EPOCH, LOOP, TIME, Codel, CodelParams, Departing, Ruling
+from golden.codel import COUNT_MAX, ENTERED, EPOCH, LOOP, TIME, Codel, CodelParams, Departing, Ruling, step
 from golden.red import ACCEPT, DROP, MARK
 
 SEED = int(os.environ["WEIR_SEED"])
@@ -243,29 +243,31 @@ async def reset_and_clear(dut: Any) -> None:
 
 @cocotb.test()
 async def the_count_saturates(dut: Any) -> None:
-    """65535 drops, each at once, and the step of the largest count to the nanosecond."""
-    params = CodelParams(target=0, interval=0, mtu=0)
+    """A queue that is 65585 drops behind: drop_next, the sum of every step from count 1 on, to the nanosecond."""
+    params = CodelParams(target=0, interval=(1 << 32) - 1, mtu=0)
     bench = await _ready(dut, STYLES["overload"], params)
     model = bench.models[0]
-    for _ in range(COUNT_MAX + 50):
-        for _ in range(APART - 1):
+
+    async def depart(after: int = 0) -> Ruling:
+        await bench.cycle(after)
+        for _ in range(APART - 2):
             await FallingEdge(dut.clk)
-        await bench.depart(0, Departing(bench.now - GRANT_NS, 50, 5000))
+        return await bench.depart(0, Departing(bench.now - GRANT_NS, 50, 5000))
+
+    await depart()
+    await depart(params.interval)
+    assert model.dropping
+    behind = sum(step(params.interval, min(k, COUNT_MAX)) for k in range(1, COUNT_MAX + 50))
+    await depart(behind - 2 * CYCLE_NS * COUNT_MAX)
+    while (await depart()).action == DROP:
+        pass
     assert model.count == COUNT_MAX
-    long = replace(params, interval=(1 << 32) - 1)
-    await bench.configure(0, long)
-    for early in (1, 0, 1, 0):
+    for early in (1, 0) * 3:
         for _ in range(APART):
             await bench.cycle()
-        await bench.depart(0, Departing(bench.now - GRANT_NS, 50, 5000))
-        for _ in range(APART):
-            await bench.cycle()
-        ahead = -(model.drop_next.age(bench.now + 5 * CYCLE_NS - GRANT_NS) or 0) - early
-        if ahead > 0:
-            await bench.cycle(ahead)
-            for _ in range(4):
-                await bench.cycle()
-        await bench.depart(0, Departing(bench.now - GRANT_NS, 50, 5000))
+        await depart(-(model.drop_next.age(bench.now + CYCLE_NS - GRANT_NS) or 0) - early)
+        bench.seen["to the ns"] += (model.drop_before.age(bench.now - CYCLE_NS - GRANT_NS) == 0) and not early
+    assert bench.seen["to the ns"] >= 1, bench.seen
 
 
 @cocotb.test()
