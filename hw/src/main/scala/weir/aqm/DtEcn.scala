@@ -14,7 +14,7 @@ object DtEcn extends Policy(2, "dt-ecn", 2) {
       "ECT packets are marked when the queue with them holds this much or more, in the queue's unit"))
 }
 
-object DtEcnEngine extends PolicyEngine("dt-ecn") {
+object DtEcnEngine extends PolicyEngine("dtEcn") {
   def build(c: WeirConfig): PolicyUnit = new DtEcn(c)
 }
 
