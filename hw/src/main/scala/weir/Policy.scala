@@ -33,7 +33,9 @@ object Policy {
     val registers: Seq[Register] = Nil
   }
   val Red: Policy = aqm.RedFamily.Red
+  lazy val DtEcn: Policy = aqm.DtEcn
+  lazy val Codel: Policy = aqm.Codel
 
   /** Every policy there is, in order of number. */
-  lazy val all: Seq[Policy] = Seq(DropTail, Red)
+  lazy val all: Seq[Policy] = Seq(DropTail, Red, DtEcn, Codel)
 }

@@ -24,6 +24,8 @@ object Units {
     "Red" -> (() => new aqm.Red(c)),
     "RedPolicy" -> (() => new aqm.RedPolicy(c)),
     "DropTail" -> (() => new aqm.DropTail(c)),
+    "DtEcn" -> (() => new aqm.DtEcn(c)),
+    "Codel" -> (() => new aqm.Codel(c)),
     "FreeList" -> (() => new buffer.FreeList(c)),
     "CellStore" -> (() => new buffer.CellStore(c)),
     "Store" -> (() => new buffer.Store(c)),

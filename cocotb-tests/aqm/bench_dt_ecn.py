@@ -1,0 +1,133 @@
+"""Bench of DtEcn: every verdict, with its evidence, against the golden model, `LATENCY` cycles after its request."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from random import Random
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+from golden import dt_ecn
+from golden.red import Verdict
+
+SEED = int(os.environ["WEIR_SEED"])
+QUEUES = 4
+LATENCY = 10
+THRESHOLD = 0x070
+EVIDENCE = ("average", "count", "probability", "idleSlots")
+
+
+class Bench:
+    """The RTL and the golden model, a request in any cycle."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+        self.rng = Random(SEED)
+        self.units = [0] * QUEUES
+        self.thresholds = [0] * QUEUES
+        self.expected: deque[tuple[int, Verdict]] = deque()
+        self.n = 0
+        self.seen: Counter[object] = Counter()
+        self.ports = [dut.verdict_payload_action, dut.verdict_payload_cause]
+        self.ports += [getattr(dut, f"verdict_payload_evidence_{name}") for name in EVIDENCE]
+
+    async def start(self) -> None:
+        """Reset, then the register of every queue."""
+        dut = self.dut
+        for valid in (
+            dut.request_valid,
+            dut.config_valid,
+            dut.commit_valid,
+            dut.departure_valid,
+            dut.clear,
+            dut.applied,
+        ):
+            valid.value = 0
+        Clock(dut.clk, 2, "ns").start()
+        dut.rst.value = 1
+        for _ in range(3):
+            await FallingEdge(dut.clk)
+        dut.rst.value = 0
+        for q in range(QUEUES):
+            await self.configure(q)
+
+    async def configure(self, q: int) -> None:
+        """Another threshold and unit; bits that do not exist and other registers' words at random."""
+        dut, rng = self.dut, self.rng
+        self.units[q] = rng.randrange(4)
+        top = rng.choice([1 << 22, 1 << 21, 1 << 16, 100, 3])
+        self.thresholds[q] = rng.choice([0, top - 1, rng.randrange(top), rng.randrange(top)])
+        getattr(dut, f"unit_{q}").value = self.units[q]
+        dut.config_valid.value = 1
+        dut.config_payload_queue.value = q
+        for word in (THRESHOLD // 4, rng.choice([0x06C // 4, 0x074 // 4])):
+            dut.config_payload_word.value = word
+            right = word == THRESHOLD // 4
+            dut.config_payload_data.value = (
+                self.thresholds[q] | rng.getrandbits(10) << 22 if right else rng.getrandbits(32)
+            )
+            await self.cycle(None)
+        dut.config_valid.value = 0
+
+    async def cycle(self, q: int | None) -> None:
+        """One cycle, with a request to `q` or none."""
+        dut, rng = self.dut, self.rng
+        dut.request_valid.value = q is not None
+        if q is not None:
+            threshold, length, ecn = (
+                self.thresholds[q],
+                rng.choice([60, 1514, rng.randrange(1 << 14)]),
+                rng.randrange(4),
+            )
+            widths = (21, 16, 16)
+            near = threshold + rng.choice([-1, 0, 1, -length, -length - 1, -length + 1, -2])
+            held = [
+                min(max(near, 0), (1 << w) - 1)
+                if rng.random() < 0.6
+                else rng.choice([0, (1 << w) - 1, rng.getrandbits(w)])
+                for w in widths
+            ]
+            dut.request_payload_queue.value = q
+            dut.request_payload_length.value = length
+            dut.request_payload_bytes.value, dut.request_payload_packets.value, dut.request_payload_frames.value = held
+            dut.request_payload_ecn.value = ecn
+            unit = self.units[q]
+            want = dt_ecn.verdict(length, (held[0], held[1], held[2]), unit, ecn, threshold)
+            self.expected.append((self.n + LATENCY, want))
+            self.seen["verdicts"] += 1
+            self.seen["above", unit, ecn, bool(want.cause)] += 1
+            after = held[0 if unit == 3 else unit] + (length if unit in (0, 3) else 1)
+            self.seen["edge", unit, after - threshold] += abs(after - threshold) <= 1
+        await FallingEdge(dut.clk)
+        self.n += 1
+        due = bool(self.expected) and self.expected[0][0] == self.n
+        assert int(dut.verdict_valid.value) == due, f"cycle {self.n}"
+        if due:
+            want = self.expected.popleft()[1]
+            got = tuple(int(port.value) for port in self.ports)
+            assert got == (want.action, want.cause, want.average, want.count, want.probability, want.idle_slots), want
+
+
+@cocotb.test()
+async def every_verdict_is_the_models(dut: Any) -> None:
+    """Back to back, every fourth cycle and at random, with configurations in between."""
+    bench = Bench(dut)
+    await bench.start()
+    rng = bench.rng
+    for gaps in ((1,), (4,), (4, 5, 9, 1, 2)):
+        for _ in range(100):
+            for _ in range(100):
+                for _ in range(rng.choice(gaps) - 1):
+                    await bench.cycle(None)
+                await bench.cycle(rng.randrange(QUEUES))
+            await bench.configure(rng.randrange(QUEUES))
+    dut._log.info("%s", dict(bench.seen))
+    for unit in range(4):
+        for ecn in range(4):
+            for above in (False, True):
+                assert bench.seen["above", unit, ecn, above] > 50
+        assert all(bench.seen["edge", unit, d] > 20 for d in (-1, 0, 1))
