@@ -33,7 +33,8 @@ object Policy {
     val registers: Seq[Register] = Nil
   }
   val Red: Policy = aqm.RedFamily.Red
+  val Pie: Policy = aqm.PieEngine.Pie
 
   /** Every policy there is, in order of number. */
-  lazy val all: Seq[Policy] = Seq(DropTail, Red)
+  lazy val all: Seq[Policy] = Seq(DropTail, Red, Pie)
 }

@@ -23,6 +23,7 @@ object Units {
     "Ewma" -> (() => new aqm.Ewma(c)),
     "Red" -> (() => new aqm.Red(c)),
     "RedPolicy" -> (() => new aqm.RedPolicy(c)),
+    "Pie" -> (() => new aqm.Pie(c)),
     "DropTail" -> (() => new aqm.DropTail(c)),
     "FreeList" -> (() => new buffer.FreeList(c)),
     "CellStore" -> (() => new buffer.CellStore(c)),
