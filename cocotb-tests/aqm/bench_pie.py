@@ -122,6 +122,9 @@ class Bench(PiBench):
         self.seen["burst left"] += 0 < tick.burst < params.burst
         return tick.words
 
+    def words(self, queue: int) -> dict[int, int]:
+        return words_of(self.params[queue], self.rng)
+
     # ---- stimuli
 
     async def configure(self, queue: int, params: PieParams, clear: bool) -> None:

@@ -112,6 +112,10 @@ class PiBench:
         """The queue's state starts anew."""
         raise NotImplementedError
 
+    def words(self, queue: int) -> dict[int, int]:
+        """The queue's words by offset, from the models' parameters."""
+        raise NotImplementedError
+
     def sample_more(self) -> None:
         """Compare outputs that only this policy has."""
 
@@ -125,6 +129,13 @@ class PiBench:
         dut.selected.value = self.selected
         Clock(dut.clk, 2, "ns").start()
         await self.reset()
+        for queue in range(QUEUES):
+            self.held[queue] = 1
+            self.writes.extend((queue, at // 4, data) for at, data in self.words(queue).items())
+        while self.writes:
+            await self.cycle()
+        self.held = [0] * QUEUES
+        await self.cycle(applied=(1 << QUEUES) - 1, clear=(1 << QUEUES) - 1)
 
     async def reset(self) -> None:
         """The models must be new as well."""
@@ -262,12 +273,6 @@ class PiBench:
         self.n += 1
         self.now = (self.now + CYCLE_NS) % TIME
         self._sample()
-
-    async def write(self, queue: int, words: dict[int, int], rng: Random | None = None) -> None:
-        """Write the words of a queue that is on hold already, by offset."""
-        for offset, data in words.items():
-            self.writes.append((queue, offset // 4, data))
-            await self.cycle()
 
     async def rest(self, cycles: int) -> None:
         """Nothing but time."""
