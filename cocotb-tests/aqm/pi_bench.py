@@ -20,8 +20,8 @@ CYCLE_NS = 6
 LATENCY = 10
 #: cycles after which a deadline that has passed must have its tick begun, ticks of the other queues included
 PATIENCE = QUEUES * 140
-#: cycles after the last event in which `busy` must fall
-SETTLES = 2 * 5 * QUEUES + 10
+#: cycles after the last event in which `busy` must fall: two rounds, after a tick that came to nothing
+SETTLES = 2 * 5 * QUEUES + 10 + 62
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ class PiBench:
         self.requested = [-100] * QUEUES
         self.writes: deque[tuple[int, int, int]] = deque()
         self.expected: deque[tuple[int, Any, tuple[int, ...]]] = deque()
-        self.log: dict[int, tuple[int, list[int]]] = {}
+        self.log: dict[int, int] = {}
+        self.history: dict[int, list[int]] = {}
+        self.story: deque[str] = deque(maxlen=60)
         self.before: list[int] = [0] * QUEUES
         self.appeared: set[int] = set()
         self.event = 0
@@ -174,14 +176,17 @@ class PiBench:
         queue, at = int(dut.tick_payload_queue.value), int(dut.tick_payload_nowNs.value)
         assert int(dut.tick_payload_policy.value) == self.policy
         assert at in self.log, f"cycle {self.n}: a tick of {at}, which no recent cycle had"
-        cycle, delays = self.log[at]
+        # the delay is taken two cycles after the time
+        cycle = self.log[at] + 2
+        delays = self.history[cycle]
         deadline, interval = self.deadlines[queue], self.interval(queue)
-        assert deadline.due(at, interval), f"cycle {self.n}: queue {queue} ticked at {at}, due {deadline.deadline(interval)}"
+        assert deadline.due(at, interval), f"cycle {self.n}: queue {queue} ticked at {at}, due {deadline.deadline(interval)}\n" + "\n".join(x for x in self.story)
         assert not self.held[queue], f"cycle {self.n}: a tick of a queue that is being configured"
         late = (at - deadline.deadline(interval)) % TIME >= max(interval, 4096)
         self.seen["late ticks"] += late
         deadline.taken(at, interval)
         self.due_since[queue] = None
+        self.story.append(f"{self.n} tick {queue} at {at} base {deadline.base}")
         wanted = self.on_tick(queue, delays)
         got = tuple(int(getattr(dut, f"tick_payload_words_{i}").value) for i in range(4))
         assert got == wanted, f"cycle {self.n}: tick of queue {queue}: {got}, expected {wanted}"
@@ -223,9 +228,11 @@ class PiBench:
         dut = self.dut
         dut.nowNs.value = self.now
         self.before = self.delays()
-        self.log[self.now] = (self.n, self.before)
+        self.log[self.now] = self.n
+        self.history[self.n] = self.before
         if len(self.log) > 400:
             del self.log[next(iter(self.log))]
+            self.history.pop(self.n - 400, None)
         self.appeared.clear()
         dut.request_valid.value = request is not None
         if request is not None:
@@ -267,6 +274,7 @@ class PiBench:
                 self.on_clear(q)
             if (applied | clear) >> q & 1:
                 self.deadlines[q].start(self.now)
+                self.story.append(f"{self.n} apply {q} {self.now}")
                 self.event = self.n
                 self.due_since[q] = None
         await FallingEdge(dut.clk)

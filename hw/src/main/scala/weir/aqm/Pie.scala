@@ -65,10 +65,10 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
   val tick = new Area {
     val busy = RegInit(False)
     timer.io.due.ready := !busy
-    val queue = RegNextWhen(timer.io.due.payload, !busy)
+    val queue = RegNextWhen(timer.io.due.payload.queue, !busy)
     val begins = RegNext(timer.io.due.fire) init False
-    val nowNs = RegNextWhen(io.nowNs, !busy)
-    val delayNs = RegNextWhen(delay(timer.io.due.payload), !busy)
+    val nowNs = RegNextWhen(timer.io.due.payload.nowNs, !busy)
+    val delayNs = RegNextWhen(delay(timer.io.due.payload.queue), !busy)
     when(timer.io.due.fire)(busy := True)
 
     /** it has been configured or cleared meanwhile: nothing comes of the tick */
@@ -76,8 +76,8 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
     private val disturbed = io.config.valid && io.config.queue === queue || PerQueue.bit(io.applied | io.clear, queue)
     when(disturbed)(abandoned := True)
     when(timer.io.due.fire) {
-      abandoned := PerQueue.bit(io.applied | io.clear, timer.io.due.payload) ||
-        io.config.valid && io.config.queue === timer.io.due.payload
+      abandoned := PerQueue.bit(io.applied | io.clear, timer.io.due.payload.queue) ||
+        io.config.valid && io.config.queue === timer.io.due.payload.queue
     }
 
     private val target = words("PIE_TARGET", queue).asUInt

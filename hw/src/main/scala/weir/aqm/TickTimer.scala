@@ -28,8 +28,8 @@ class TickTimer(c: WeirConfig) extends Component {
     /** its deadlines end, unless it is restarted or roused at this very time */
     val sleep = in(Bits(c.queues bits))
     val awake = out(Bits(c.queues bits))
-    /** a tick is to be carried out; taken, its next deadline is set */
-    val due = master(Stream(c.queueId))
+    /** a tick is to be carried out, with the time at which that was found; taken, its next deadline is set */
+    val due = master(Stream(QueueTime(c)))
     /** the earliest deadline, of a time when `busy` was low */
     val wake = master(Flow(c.time))
     val busy = out Bool ()
@@ -62,6 +62,7 @@ class TickTimer(c: WeirConfig) extends Component {
   }
   /** phases 1 to 3 */
   val deadline = RegNextWhen(base + interval, phase === 1)
+  val looked = RegNextWhen(io.nowNs, phase === 2)
   val late = RegNextWhen(io.nowNs - deadline, phase === 2)
   val best = Reg(c.time)
   val found = Reg(Bool()) init False
@@ -70,10 +71,12 @@ class TickTimer(c: WeirConfig) extends Component {
   /** phase 4 */
   private val current = live && !killed && !kills
   io.due.valid := phase === 4 && current && !late.msb
-  io.due.payload := turn
+  io.due.payload.queue := turn
+  io.due.payload.nowNs := looked
   private val advance = phase === 4 && (!io.due.valid || io.due.ready)
   private val last = turn === c.queues - 1
-  when(phase =/= 4)(phase := phase + 1)
+  // while the tick unit is busy, look at the time again
+  phase := Mux(phase === 4, U(2, 3 bits), phase + 1)
   when(advance) {
     phase := 0
     turn := turn + 1
@@ -82,7 +85,7 @@ class TickTimer(c: WeirConfig) extends Component {
 
   private val roused = io.rouse & ~awake.asBits
   for (q <- 0 until c.queues) {
-    when(io.due.fire && turn === q)(bases(q) := Mux(far, io.nowNs, deadline))
+    when(io.due.fire && turn === q)(bases(q) := Mux(far, looked, deadline))
     when(io.sleep(q) && !io.rouse(q))(awake(q) := False)
     when(io.restart(q) || roused(q)) {
       awake(q) := True
@@ -120,7 +123,7 @@ class TickTimer(c: WeirConfig) extends Component {
   }
   io.wake.valid := rounds.valid
   io.wake.payload := rounds.time
-  io.busy := rounds.stale || phase === 4 && io.due.valid
+  io.busy := rounds.stale
 }
 
 object TickTimer {
