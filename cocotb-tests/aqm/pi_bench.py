@@ -82,6 +82,7 @@ class PiBench:
         self.before: list[int] = [0] * QUEUES
         self.appeared: set[int] = set()
         self.event = 0
+        self.tick_cycle = 0
         self.seen: Counter[object] = Counter()
 
     # ---- for the subclass
@@ -117,6 +118,10 @@ class PiBench:
     def words(self, queue: int) -> dict[int, int]:
         """The queue's words by offset, from the models' parameters."""
         raise NotImplementedError
+
+    def ticks(self, queue: int) -> bool:
+        """Whether the queue has ticks at all."""
+        return True
 
     def sample_more(self) -> None:
         """Compare outputs that only this policy has."""
@@ -178,7 +183,7 @@ class PiBench:
         assert at in self.log, f"cycle {self.n}: a tick of {at}, which no recent cycle had"
         # the delay is taken two cycles after the time
         cycle = self.log[at] + 2
-        delays = self.history[cycle]
+        delays, self.tick_cycle = self.history[cycle], cycle
         deadline, interval = self.deadlines[queue], self.interval(queue)
         assert deadline.due(at, interval), f"cycle {self.n}: queue {queue} ticked at {at}, due {deadline.deadline(interval)}\n" + "\n".join(x for x in self.story)
         assert not self.held[queue], f"cycle {self.n}: a tick of a queue that is being configured"
@@ -196,7 +201,7 @@ class PiBench:
 
     def _check_times(self) -> None:
         """Ticks come in time; `wake` is the earliest deadline whenever `busy` is low."""
-        active = [q for q in range(QUEUES) if self.selected >> q & 1 and self.deadlines[q].awake]
+        active = [q for q in range(QUEUES) if self.selected >> q & 1 and self.ticks(q) and self.deadlines[q].awake]
         for q in range(QUEUES):
             if q in active and not self.held[q] and self.deadlines[q].due(self.now, self.interval(q)):
                 if self.due_since[q] is None:

@@ -34,7 +34,8 @@ object Policy {
   }
   val Red: Policy = aqm.RedFamily.Red
   val Pie: Policy = aqm.PieEngine.Pie
+  val Pi2: Policy = aqm.Pi2Engine.Pi2
 
   /** Every policy there is, in order of number. */
-  lazy val all: Seq[Policy] = Seq(DropTail, Red, Pie)
+  lazy val all: Seq[Policy] = Seq(DropTail, Red, Pie, Pi2)
 }

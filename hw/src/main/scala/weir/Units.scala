@@ -24,6 +24,7 @@ object Units {
     "Red" -> (() => new aqm.Red(c)),
     "RedPolicy" -> (() => new aqm.RedPolicy(c)),
     "Pie" -> (() => new aqm.Pie(c)),
+    "Pi2" -> (() => new aqm.Pi2(c)),
     "DropTail" -> (() => new aqm.DropTail(c)),
     "FreeList" -> (() => new buffer.FreeList(c)),
     "CellStore" -> (() => new buffer.CellStore(c)),
