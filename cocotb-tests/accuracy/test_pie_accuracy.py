@@ -63,7 +63,9 @@ def test_every_tick_is_the_rfcs_to_a_few_units_of_the_last_place() -> None:
             oracle.drop_prob, oracle.qdelay_old = before / ONE, old / 1e9
             model.update(delay, params)
             oracle.calculate_drop_prob(delay / 1e9)
-            size = abs(natural.alpha * delay / 1e9) + natural.alpha * natural.target + natural.beta * max(delay, old) / 1e9
+            size = (
+                abs(natural.alpha * delay / 1e9) + natural.alpha * natural.target + natural.beta * max(delay, old) / 1e9
+            )
             error = abs(model.p / ONE - min(oracle.drop_prob, TOP / ONE))
             assert error <= STEP + DOUBLE * (8 * size + 4), (before, delay, old, params)
             worst = max(worst, error)

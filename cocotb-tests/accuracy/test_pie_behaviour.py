@@ -62,7 +62,9 @@ def _run(name: str, params: PieParams = DEFAULTS) -> Result:
 @pytest.mark.parametrize("name", LOADS)
 def test_the_delay_stays_near_the_target(name: str) -> None:
     result = _run(name)
-    print(f"{name}: mean {result.mean_ms:.1f} ms, 95 % {result.percentile_ms(0.95):.1f} ms, link {result.utilisation:.3f}")
+    print(
+        f"{name}: mean {result.mean_ms:.1f} ms, 95 % {result.percentile_ms(0.95):.1f} ms, link {result.utilisation:.3f}"
+    )
     assert 0.6 * TARGET_MS < result.mean_ms < 1.4 * TARGET_MS
     assert result.percentile_ms(0.95) < 3 * TARGET_MS
     assert result.utilisation > 0.93

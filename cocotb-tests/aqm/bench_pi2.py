@@ -128,8 +128,6 @@ class Bench(PiBench):
             self.seen["L paired", partner is not None] += 1
         else:
             v = decide_classic(self.models[q], request.ecn, request.draw, self.params[q].ecn)
-        if request.packets == 0:
-            self.models[q].delay.empty()
         self.seen["flags", v.flags, "action", v.action] += 1
         return v.action, v.cause, v.classic << 11, v.flags, v.probability, 0
 
@@ -286,10 +284,13 @@ async def _run(dut: Any, name: str, phases: int, cycles: int) -> Bench:
         dut._log.info(f"{key}: {n}")
     seen = bench.seen
     assert seen["ticks"] > phases * cycles / 1000 and seen["wake compared"] > 100
-    assert seen["coupled tick"] and seen["L is later"] and seen["falls asleep"] and seen["departure", (1, 2)]
+    assert seen["coupled tick"] and seen["L is later"] and seen["departure", (1, 2)]
+    assert seen["falls asleep"] or name == "random_gaps"
     for action in (0, 1, 2):
         assert seen["flags", 0, "action", action], f"the classic queue never did {action}"
-        assert seen["flags", 7, "action", action] or seen["flags", 5, "action", action], f"the overloaded L queue never did {action}"
+        assert seen["flags", 7, "action", action] or seen["flags", 5, "action", action], (
+            f"the overloaded L queue never did {action}"
+        )
     assert seen["flags", 1, "action", 1] and seen["flags", 1, "action", 2]
     return bench
 

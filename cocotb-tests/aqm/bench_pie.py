@@ -98,8 +98,6 @@ class Bench(PiBench):
     def on_request(self, request: Request) -> tuple[int, ...]:
         model = self.models[request.queue]
         v = model.decide(request.bytes, request.ecn, request.draw, self.params[request.queue])
-        if request.packets == 0:
-            model.delay.empty()
         self.seen["flags", v.flags] += 1
         return v.action, v.cause, 0, v.flags, v.probability, 0
 
@@ -154,8 +152,12 @@ class Bench(PiBench):
             self.level[queue] = rng.choice([0, 0.3, 0.5, 1, 1.01, 1.5, 3, 20, 100])
         sojourn = int(target * self.level[queue]) + rng.randrange(-2, 3)
         if rng.random() < 0.05:
-            sojourn = rng.choice([0, 1, NS_MAX, NS_MAX + 1, TIME - 1, 250_000_000, 250_000_001, 2 * target, target // 2])
-        return Departure(queue, max(0, sojourn), rng.choice([0, 1, 2, 65535]) if rng.random() < 0.1 else 9, rng.randrange(4))
+            sojourn = rng.choice(
+                [0, 1, NS_MAX, NS_MAX + 1, TIME - 1, 250_000_000, 250_000_001, 2 * target, target // 2]
+            )
+        return Departure(
+            queue, max(0, sojourn), rng.choice([0, 1, 2, 65535]) if rng.random() < 0.1 else 9, rng.randrange(4)
+        )
 
     wait = 0
     gone = 0

@@ -48,7 +48,9 @@ class Departure:
 def any_bits(rng: Random, bits: int) -> int:
     """Any register value, the ends often."""
     top = (1 << bits) - 1
-    return rng.choice([0, 1, top, top - 1, 1 << bits - 1, rng.getrandbits(bits), rng.getrandbits(rng.randrange(1, bits + 1))])
+    return rng.choice(
+        [0, 1, top, top - 1, 1 << bits - 1, rng.getrandbits(bits), rng.getrandbits(rng.randrange(1, bits + 1))]
+    )
 
 
 def any_gain(rng: Random) -> Gain:
@@ -59,7 +61,7 @@ def any_gain(rng: Random) -> Gain:
 class PiBench:
     """Drives one cycle after the other and keeps what both policies have in common.
 
-    Within a cycle: request, departure, emptied, applied, clear. A subclass keeps the models.
+    Within a cycle: request, departure, emptied, applied, clear; delays follow a cycle later. A subclass keeps the models.
     """
 
     policy = 0
@@ -185,7 +187,10 @@ class PiBench:
         cycle = self.log[at] + 2
         delays, self.tick_cycle = self.history[cycle], cycle
         deadline, interval = self.deadlines[queue], self.interval(queue)
-        assert deadline.due(at, interval), f"cycle {self.n}: queue {queue} ticked at {at}, due {deadline.deadline(interval)}\n" + "\n".join(x for x in self.story)
+        assert deadline.due(at, interval), (
+            f"cycle {self.n}: queue {queue} ticked at {at}, due {deadline.deadline(interval)}\n"
+            + "\n".join(x for x in self.story)
+        )
         assert not self.held[queue], f"cycle {self.n}: a tick of a queue that is being configured"
         late = (at - deadline.deadline(interval)) % TIME >= max(interval, 4096)
         self.seen["late ticks"] += late
@@ -226,8 +231,29 @@ class PiBench:
             assert wake == first, f"cycle {self.n}: wake {wake}, expected {first}"
         self.seen["wake compared"] += 1
 
+    def _delays(self, request: Request | None, departure: Departure | None, emptied: int | None) -> None:
+        """What happened a cycle ago to the delays."""
+        if request is not None and request.packets == 0:
+            self.on_emptied(request.queue)
+        if departure is not None:
+            if departure.sojourn and departure.packets and departure.queue != emptied:
+                self.appeared.add(departure.queue)
+                self.event = self.n
+                self.on_departure(departure)
+            else:
+                self.on_emptied(departure.queue)
+        if emptied is not None:
+            self.on_emptied(emptied)
+
+    last: tuple[Request | None, Departure | None, int | None] = (None, None, None)
+
     async def cycle(
-        self, request: Request | None = None, departure: Departure | None = None, emptied: int | None = None, applied: int = 0, clear: int = 0
+        self,
+        request: Request | None = None,
+        departure: Departure | None = None,
+        emptied: int | None = None,
+        applied: int = 0,
+        clear: int = 0,
     ) -> None:
         """Drive this cycle's inputs, let the models follow, compare the next cycle's outputs."""
         dut = self.dut
@@ -256,17 +282,12 @@ class PiBench:
             dut.departure_payload_sojournNs.value = departure.sojourn
             dut.departure_payload_packets.value = departure.packets
             dut.departure_payload_ecn.value = departure.ecn
-            if departure.sojourn and departure.packets and departure.queue != emptied:
-                self.appeared.add(departure.queue)
-                self.event = self.n
-                self.on_departure(departure)
-            else:
-                self.on_emptied(departure.queue)
         dut.emptied_valid.value = emptied is not None
         if emptied is not None:
             dut.emptied_payload_queue.value = emptied
             dut.emptied_payload_nowNs.value = self.now
-            self.on_emptied(emptied)
+        self._delays(*self.last)
+        self.last = (request, departure, emptied)
         dut.config_valid.value = bool(self.writes)
         if self.writes:
             queue, word, data = self.writes.popleft()

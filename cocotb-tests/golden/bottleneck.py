@@ -45,7 +45,14 @@ class Result:
 
 
 def simulate(
-    policy: Queue, flows: int, rate_bps: float, rtt_ns: int, seconds: float, constant_bps: float = 0.0, seed: int = 1, limit: int = 2000
+    policy: Queue,
+    flows: int,
+    rate_bps: float,
+    rtt_ns: int,
+    seconds: float,
+    constant_bps: float = 0.0,
+    seed: int = 1,
+    limit: int = 2000,
 ) -> Result:
     """Run `flows` senders and a constant stream of `constant_bps` over a link; the first 40 % is warm-up."""
     rng = Random(seed)

@@ -116,6 +116,7 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
     val left = RegNext(oldBurst - period)
     val spent = RegNext(oldBurst < period)
     val short = RegNext((delayNs << 1) < target.resize(33))
+    val undelayed = RegNext(delayNs === 0 && oldDelay === 0)
     val wasShort = RegNext((oldDelay << 1) < target.resize(33))
 
     /** after the controller */
@@ -131,7 +132,7 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
     val t3 = RegNext(t2) init False
     private val takes = t3 && !abandoned && !disturbed
     /** the tick changed nothing, and the next will find the same */
-    private val rests = none && delayNs === 0 && oldDelay === 0 && still
+    private val rests = none && still && undelayed
     when(t3)(busy := False)
 
     val tickState = TickState()

@@ -45,10 +45,9 @@ class TickTimer(c: WeirConfig) extends Component {
   io.turn := turn
   private def of(bits: Bits): Bool = PerQueue.bit(bits, turn)
 
-  /** What has happened to the queue since its base was read. */
+  /** It has been restarted since its base was read. A restart in phase 4 is the tick unit's to see. */
   val killed = Reg(Bool()) init False
-  private val kills = of(io.restart) || of(io.sleep)
-  when(kills)(killed := True)
+  when(of(io.restart))(killed := True)
 
   /** phase 0 */
   val live = Reg(Bool())
@@ -58,7 +57,7 @@ class TickTimer(c: WeirConfig) extends Component {
     live := PerQueue(awake, turn) && of(io.selected)
     base := PerQueue(bases, turn)
     interval := Mux(io.interval < TickTimer.least, U(TickTimer.least, 32 bits), io.interval)
-    killed := kills
+    killed := of(io.restart)
   }
   /** phases 1 to 3 */
   val deadline = RegNextWhen(base + interval, phase === 1)
@@ -69,7 +68,7 @@ class TickTimer(c: WeirConfig) extends Component {
   val gap = RegNextWhen(deadline - best, phase === 2)
   val far = RegNextWhen(late >= interval.resized, phase === 3)
   /** phase 4 */
-  private val current = live && !killed && !kills
+  private val current = live && !killed && PerQueue(awake, turn)
   io.due.valid := phase === 4 && current && !late.msb
   io.due.payload.queue := turn
   io.due.payload.nowNs := looked
