@@ -34,8 +34,10 @@ object Policy {
   }
   val Red: Policy = aqm.RedFamily.Red
   lazy val DtEcn: Policy = aqm.DtEcn
+  lazy val Pie: Policy = aqm.PieEngine.Pie
   lazy val Codel: Policy = aqm.Codel
+  lazy val Pi2: Policy = aqm.Pi2Engine.Pi2
 
   /** Every policy there is, in order of number. */
-  lazy val all: Seq[Policy] = Seq(DropTail, Red, DtEcn, Codel)
+  lazy val all: Seq[Policy] = Seq(DropTail, Red, DtEcn, Pie, Codel, Pi2)
 }

@@ -23,6 +23,8 @@ object Units {
     "Ewma" -> (() => new aqm.Ewma(c)),
     "Red" -> (() => new aqm.Red(c)),
     "RedPolicy" -> (() => new aqm.RedPolicy(c)),
+    "Pie" -> (() => new aqm.Pie(c)),
+    "Pi2" -> (() => new aqm.Pi2(c)),
     "DropTail" -> (() => new aqm.DropTail(c)),
     "DtEcn" -> (() => new aqm.DtEcn(c)),
     "Codel" -> (() => new aqm.Codel(c)),

@@ -1,0 +1,14 @@
+"""Pi2: RTL against the golden model, bit for bit."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import run_bench
+
+CASES = ["mixed_queues_every_4_cycles", "random_gaps", "hostile_registers", "time_wraps"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pi2(case: str) -> None:
+    run_bench("Pi2", "bench_pi2", testcase=case, seeds=[1])

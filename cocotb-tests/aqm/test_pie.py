@@ -1,0 +1,24 @@
+"""Pie: RTL against the golden model, bit for bit; the golden model against the RFC in double precision; its behaviour."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import run_bench
+
+CASES = [
+    "mixed_queues_every_4_cycles",
+    "one_queue_every_4_cycles",
+    "random_gaps",
+    "hostile_registers",
+    "time_wraps",
+    "a_queue_without_delay_falls_asleep",
+    "reset_forgets_everything",
+    "queues_of_other_policies_have_no_ticks",
+    "default_parameters_over_a_minute",
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pie(case: str) -> None:
+    run_bench("Pie", "bench_pie", testcase=case, seeds=[1])

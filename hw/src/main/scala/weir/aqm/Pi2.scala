@@ -1,0 +1,259 @@
+package weir.aqm
+
+import spinal.core._
+import spinal.lib._
+import weir.{Policy, PolicyEngine, WeirConfig}
+import weir.csr._
+import weir.csr.Registers._
+
+/** PI2, and the coupled dual queue of RFC 9332. */
+object Pi2Engine extends PolicyEngine("pi2") {
+  def build(c: WeirConfig): PolicyUnit = new Pi2(c)
+
+  object Pi2 extends Policy(8, "pi2", 5) {
+    val engine: Option[PolicyEngine] = Some(Pi2Engine)
+    val registers: Seq[Register] = Seq(
+      shadow("PI2_CTRL", 0x120, 32, Value(0), "role of the queue",
+        flag("ECN", 0, "the classic queue marks ECT packets"), flag("LOW_LATENCY", 1, "this is the L queue of its pair"),
+        bits("COUPLED", 7, 4, "the other queue of the pair; pairs name each other")),
+      shadow("PI2_INTERVAL", 0x124, 32, Value(0), "Tupdate in ns; less than 4096 is taken as 4096"),
+      shadow("PI2_TARGET", 0x128, 32, Value(0), "target delay in ns"),
+      shadow("PI2_ALPHA", 0x12C, 32, Value(0), "alpha per ns, times 2^40", scaled: _*),
+      shadow("PI2_BETA", 0x130, 32, Value(0), "beta per ns, times 2^40", scaled: _*),
+      shadow("PI2_STEP", 0x134, 32, Value(0), "L packets with a longer sojourn are marked, ns; all ones is off"),
+      shadow("PI2_COUPLING", 0x138, 16, Value(0), "k of the classic queue, UQ4.12"),
+      shadow("PI2_MAX", 0x13C, 32, Value(0), "p_Cmax: from this p'^2 on the pair is overloaded, UQ0.32")
+    )
+    override def atDeparture: Boolean = true
+  }
+}
+
+/** PI2's decisions, and the base probability p' of each classic queue that a tick unit brings up to date
+  * (docs/modules/pi2.md).
+  *
+  * Latency: the verdict is valid `c.fastLatency` cycles after its request (it is made in three), the verdict of a departure two cycles after
+  * it. Throughput: a request every 4 cycles. A tick takes at most 80 cycles. At reset, and when cleared, p' is 0.
+  */
+class Pi2(c: WeirConfig) extends PolicyUnit(c) {
+  import PiController.fraction
+
+  val words = new LiveWords(c, Pi2Engine.Pi2.registers.filter(_.name != "PI2_CTRL"), io.config)
+  val delay = new QueueDelay(c, io.departure, io.request, io.emptied)
+  private def of(bits: Bits, queue: UInt): Bool = PerQueue.bit(bits, queue)
+
+  /** Roles; they change with the apply, pairs a cycle later. */
+  val roles = new Area {
+    private val register = Pi2Engine.Pi2.registers.head
+    private def flag(name: String)(word: Bits) = word(register.field(name).low)
+    val queues = for (q <- 0 until c.queues) yield new Area {
+      val written = RegNextWhen(io.config.data, io.config.valid && io.config.queue === q && io.config.word === register.word)
+      val word = RegNextWhen(written(7 downto 0), io.applied(q)) init 0
+      val low = flag("LOW_LATENCY")(word)
+      val ecn = flag("ECN")(word)
+      val coupled = word(7 downto 4).asUInt
+    }
+    val low = B(queues.map(_.low))
+    val ecn = B(queues.map(_.ecn))
+    private def pair(q: Int, r: Int): Bool = if (q == r) False
+    else queues(q).coupled === r && queues(r).coupled === q && queues(q).low =/= queues(r).low && io.selected(q) && io.selected(r)
+    val matrix = Vec((0 until c.queues).map(q => RegNext(B((0 until c.queues).map(pair(q, _)))) init 0))
+    val paired = B(matrix.map(_.orR))
+    val partner = Vec(matrix.map(m => OHToUInt(m).resize(c.queueWidth)))
+  }
+
+  /** What ticks leave, for each classic queue. */
+  case class TickState() extends Bundle {
+    /** p', UQ0.48 */
+    val base = UInt(fraction bits)
+    val oldDelay = UInt(32 bits)
+  }
+  case class DecisionState() extends Bundle {
+    /** p_C, p_CL, and p_C + p_CL − p_C·p_CL, UQ0.32 */
+    val classic, coupled, either = UInt(32 bits)
+    /** p_C has reached p_Cmax; that, or p_CL has reached 1 */
+    val overClassic, overCoupled = Bool()
+  }
+  val tickStates = Mem(TickState(), c.queues max 2)
+  val decisionStates = Mem(DecisionState(), c.queues max 2)
+  val fresh = Vec.fill(c.queues)(RegInit(True))
+
+  val timer = new TickTimer(c)
+  timer.io.nowNs := io.nowNs
+  timer.io.interval := words("PI2_INTERVAL", timer.io.turn).asUInt
+  timer.io.selected := io.selected & ~roles.low
+  timer.io.restart := io.applied | io.clear
+  timer.io.rouse := B((0 until c.queues).map(q => delay.appears(q) || (roles.matrix(q) & delay.appears).orR))
+  io.wake << timer.io.wake
+
+  /** The tick unit, for one classic queue. */
+  val tick = new Area {
+    val busy = RegInit(False)
+    timer.io.due.ready := !busy
+    private val turn = timer.io.due.payload.queue
+    val queue = RegNextWhen(turn, !busy)
+    val nowNs = RegNextWhen(timer.io.due.payload.nowNs, !busy)
+    val own = RegNextWhen(delay(turn), !busy)
+    val others = RegNextWhen(Mux(of(roles.paired, turn), delay(PerQueue(roles.partner, turn)), U(0, 32 bits)), !busy)
+    when(timer.io.due.fire)(busy := True)
+    private val taken = RegNext(timer.io.due.fire) init False
+    val delayNs = RegNextWhen(Mux(own < others, others, own), taken)
+    val begins = RegNext(taken) init False
+
+    val abandoned = Reg(Bool())
+    private val anew = io.applied | io.clear
+    private val disturbed = io.config.valid && io.config.queue === queue || of(anew, queue)
+    when(disturbed)(abandoned := True)
+    when(timer.io.due.fire)(abandoned := of(anew, turn) || io.config.valid && io.config.queue === turn)
+
+    val old = tickStates.readAsync(queue.resized)
+    private val first = of(fresh.asBits, queue)
+    val oldDelay = RegNextWhen(Mux(first, U(0, 32 bits), old.oldDelay), taken)
+    val oldBase = RegNextWhen(Mux(first, U(0, fraction bits), old.base), taken)
+
+    val controller = new PiController(c, tuned = false)
+    controller.io.start := begins
+    controller.io.probability := oldBase
+    controller.io.delay := delayNs
+    controller.io.oldDelay := oldDelay
+    controller.io.target := words("PI2_TARGET", queue).asUInt
+    controller.io.alpha := words.scaled("PI2_ALPHA", queue)
+    controller.io.beta := words.scaled("PI2_BETA", queue)
+
+    /** 0: the controller has the multiplier; 1: p'², 2: k·p', 3: p_C·p_CL */
+    val work = Reg(UInt(2 bits)) init 0
+    val starts = RegInit(False)
+    val base = controller.io.next
+    val upper = base(fraction - 1 downto fraction - 36)
+    val state = Reg(DecisionState())
+    val multiplier = SerialMultiplier()
+    multiplier.io.start := controller.io.multiply || starts
+    multiplier.io.a := work.mux(
+      0 -> controller.io.factor.resize(36), 1 -> upper,
+      2 -> words("PI2_COUPLING", queue).asUInt.resize(36), 3 -> state.classic.resize(36))
+    multiplier.io.b := work.mux(0 -> controller.io.magnitude.resize(36), 1 -> upper, 2 -> upper, 3 -> state.coupled.resize(36))
+    private val product = multiplier.io.product
+    controller.io.product := product
+    controller.io.multiplied := multiplier.io.done && work === 0
+
+    starts := controller.io.done || multiplier.io.done && (work === 1 || work === 2)
+    when(controller.io.done)(work := 1)
+    when(multiplier.io.done && work =/= 0)(work := work + 1)
+    private val full = product(51 downto 48) =/= 0
+    when(multiplier.io.done && work === 1)(state.classic := product(71 downto 40))
+    when(multiplier.io.done && work === 2) {
+      state.coupled := product(47 downto 16)
+      when(full)(state.coupled.setAll())
+      state.overCoupled := full
+    }
+    val sum = RegNext(state.classic +^ state.coupled)
+    val over = RegNext(state.classic >= words("PI2_MAX", queue).asUInt)
+    val t0 = multiplier.io.done && work === 3
+    private val either = sum - product(63 downto 32).resize(33)
+    when(t0) {
+      state.either := either(31 downto 0)
+      when(either.msb)(state.either.setAll())
+      state.overClassic := over
+      state.overCoupled := state.overCoupled || over
+    }
+    val none = RegNext(base === 0 && delayNs === 0 && oldDelay === 0)
+    val t1 = RegNext(t0) init False
+    private val takes = t1 && !abandoned && !disturbed
+    when(t1)(busy := False)
+
+    val tickState = TickState()
+    tickState.base := base
+    tickState.oldDelay := delayNs
+    tickStates.write(queue.resized, tickState, takes)
+    decisionStates.write(queue.resized, state, takes)
+    for (q <- 0 until c.queues) when(takes && queue === q)(fresh(q) := False)
+    private val delayed = delay.some.asBits | delay.appears
+    private val sleeping = takes && none && !of(delayed, queue) && (PerQueue(roles.matrix, queue) & delayed) === 0
+    timer.io.sleep := PerQueue.select(c.queues, sleeping, queue)
+
+    io.tick.valid := RegNext(takes) init False
+    io.tick.queue := queue
+    io.tick.policy := Pi2Engine.Pi2.id
+    io.tick.nowNs := nowNs
+    io.tick.words := RegNextWhen(Vec(
+      base(fraction - 1 downto fraction - 32).asBits,
+      (sleeping ## state.overCoupled ## state.overClassic ## base(fraction - 33 downto 0)).resize(32),
+      delayNs.asBits,
+      state.classic.asBits
+    ), takes)
+  }
+  for (q <- 0 until c.queues) when(io.clear(q))(fresh(q) := True)
+  io.busy := timer.io.busy || tick.busy || io.tick.valid
+
+  /** The decision. */
+  val stage = Vec.fill(c.fastLatency + 1)(Bool())
+  stage(0) := io.request.valid
+  for (n <- 1 to c.fastLatency) stage(n) := RegNext(stage(n - 1)) init False
+
+  val t1 = new Area {
+    private val queue = io.request.queue
+    private val low = of(roles.low, queue)
+    private val source = Mux(low, PerQueue(roles.partner, queue), queue)
+    private val state = decisionStates.readAsync(source.resized)
+    private val none = of(fresh.asBits, source) || low && !of(roles.paired, queue)
+    private def unless(value: UInt) = RegNextWhen(Mux(none, U(0, 32 bits), value), stage(0))
+    val classic = unless(state.classic)
+    val coupled = unless(state.coupled)
+    val either = unless(state.either)
+    val overClassic = RegNextWhen(!none && state.overClassic, stage(0))
+    val overCoupled = RegNextWhen(!none && state.overCoupled, stage(0))
+    val lowLatency = RegNextWhen(low, stage(0))
+    val draw = RegNextWhen(io.request.draw << 8, stage(0))
+    val ecn = RegNextWhen(io.request.ecn, stage(0))
+    val ecnOn = RegNextWhen(of(roles.ecn, queue), stage(0))
+    val capable = ecn =/= Ecn.notEct
+  }
+
+  val t2 = new Area {
+    val classic = RegNextWhen(t1.draw < t1.classic, stage(1))
+    /** the L queue's marks */
+    val threshold = RegNextWhen(Mux(t1.overCoupled, t1.either, Mux(t1.capable, t1.coupled, t1.classic)), stage(1))
+    val coupled = RegNextWhen(t1.draw < t1.coupled, stage(1))
+    val either = RegNextWhen(t1.draw < t1.either, stage(1))
+  }
+
+  val t3 = new Area {
+    private val drop, mark = False
+    when(t1.lowLatency) {
+      drop := t2.classic && (t1.overCoupled || !t1.capable)
+      mark := Mux(t1.overCoupled, t2.either, t2.coupled) && t1.capable
+    } otherwise {
+      drop := t2.classic
+      mark := t2.classic && t1.ecnOn && !t1.overClassic && t1.capable
+      when(mark)(drop := False)
+    }
+    private val next = PolicyVerdict(c)
+    next.action := Action.accept
+    when(mark && t1.ecn =/= Ecn.ce)(next.action := Action.mark)
+    when(drop)(next.action := Action.drop)
+    next.cause := Mux(drop || mark, U(Cause.early, 3 bits), U(Cause.none, 3 bits))
+    next.evidence.average := t1.classic @@ U(0, 11 bits)
+    next.evidence.count := (t1.overCoupled ## t1.overClassic ## t1.lowLatency).asUInt.resized
+    next.evidence.probability := Mux(t1.lowLatency, t2.threshold, t1.classic).resized
+    next.evidence.idleSlots := 0
+    val verdict = RegNextWhen(next, stage(2))
+  }
+  io.verdict.valid := stage(c.fastLatency)
+  io.verdict.payload := Aligned(t3.verdict, stage, 3, c.fastLatency)
+
+  /** The step, at the departure. */
+  val leaving = new Area {
+    private val queue = io.departure.queue
+    private val long = io.departure.sojournNs(47 downto 32) =/= 0
+    private val step = words("PI2_STEP", queue).asUInt
+    val valid = RegNext(io.departure.valid) init False
+    val late = RegNextWhen(long || io.departure.sojournNs(31 downto 0) > step, io.departure.valid)
+    val on = RegNextWhen(step =/= step.getAllTrue, io.departure.valid)
+    val able = RegNextWhen(
+      of(roles.low, queue) && io.departure.packets =/= 0 && (io.departure.ecn === Ecn.ect0 || io.departure.ecn === Ecn.ect1),
+      io.departure.valid)
+    val marks = RegNextWhen(late && on && able, valid)
+  }
+  io.departureVerdict.valid := RegNext(leaving.valid) init False
+  io.departureVerdict.action := Mux(leaving.marks, U(Action.mark, 2 bits), U(Action.accept, 2 bits))
+  io.departureVerdict.cause := Mux(leaving.marks, U(Cause.forced, 3 bits), U(Cause.none, 3 bits))
+}
