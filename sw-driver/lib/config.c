@@ -92,6 +92,7 @@ static int check_row(const struct weir_capabilities *caps, const struct weir_que
 	const char *queue_unit = weir_unit_name(config->unit);
 	bool in_queue_unit = !strcmp(p->unit, "queue unit");
 	double value = weir_row_value(config, row), min, max;
+	char buffer[160];
 	int status;
 
 	if (weir_is_choice(row))
@@ -106,7 +107,10 @@ static int check_row(const struct weir_capabilities *caps, const struct weir_que
 				 "unit bytes",
 				 p->name, queue_unit, queue_unit);
 	weir_parameter_range(caps, p, &min, &max);
-	status = weir_check_range(p->name, value, min, max, in_queue_unit ? queue_unit : p->unit, row->advice);
+	snprintf(buffer, sizeof(buffer), "the buffer of this core has %u cells of %u bytes, one of them the list's end",
+		 (unsigned int)caps->cells, (unsigned int)caps->cell_bytes);
+	status = weir_check_range(p->name, value, min, max, in_queue_unit ? queue_unit : p->unit,
+				  row->advice ? row->advice : buffer);
 	if (!status && row->whole && value != floor(value))
 		status = weir_fail(WEIR_E_RANGE, "%s %s is not a whole number; try %s", p->name,
 				   weir_show_value(value).s, weir_show_value(round(value)).s);

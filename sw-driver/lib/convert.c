@@ -110,6 +110,8 @@ uint32_t weir_scaled_word(double value)
 {
 	const struct weir_scaled scaled = weir_to_scaled(value);
 
+	if (!scaled.mantissa) /* one word for 0 */
+		return 0;
 	return WEIR_FIELD(WEIR_SCALED_MANTISSA, scaled.mantissa) | WEIR_FIELD(WEIR_SCALED_EXPONENT, scaled.exponent);
 }
 

@@ -43,7 +43,7 @@ struct weir_row {
 	uint32_t in_bytes;  /* the bit of an amount in weir_queue_config.in_bytes */
 	bool whole;         /* a whole number */
 	bool optional;      /* may stay unset */
-	const char *advice; /* the end of the message when the value is out of range */
+	const char *advice; /* ends the message when the value is out of range; none: the size of the buffer does */
 };
 
 #define WEIR_AT(field) offsetof(struct weir_queue_config, field)

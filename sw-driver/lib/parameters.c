@@ -14,26 +14,23 @@
 #define MOST_CELLS 16383.0
 #define MOST_QUANTUM 1048575.0
 
-#define ADVICE_BUFFER "the buffer of a core has its cells but one, which is the list's end"
-
 static const struct weir_row common[] = {
 	{ .parameter = { "unit", "", WEIR_KIND_CHOICE, 0, 2, "bytes", "bytes|packets|frames", "ns-2 queue_in_bytes_",
 			 "in what the queue is measured; a jumbo frame is several packets, one frame" },
 	  .offset = WEIR_AT(unit), .advice = "choose bytes|packets|frames" },
 	{ .parameter = { "limit", "queue unit", WEIR_KIND_AMOUNT, 1, MOST_BYTES, "the whole buffer", NULL, "tc-red limit",
 			 "hard limit, in the queue's unit or with a size suffix in bytes" },
-	  .offset = WEIR_AT(limit), .span = WEIR_SPAN_BUFFER, .optional = true, .advice = ADVICE_BUFFER },
+	  .offset = WEIR_AT(limit), .span = WEIR_SPAN_BUFFER, .optional = true },
 	{ .parameter = { "limit_bytes", "bytes", WEIR_KIND_SIZE, 64, MOST_BYTES, "the whole buffer", NULL,
 			 "tc-bfifo limit", "hard limit in bytes" },
-	  .offset = WEIR_AT(limit_bytes), .span = WEIR_SPAN_BUFFER, .whole = true, .advice = ADVICE_BUFFER },
+	  .offset = WEIR_AT(limit_bytes), .span = WEIR_SPAN_BUFFER, .whole = true },
 	{ .parameter = { "limit_packets", "packets", WEIR_KIND_COUNT, 1, MOST_PACKETS, "all descriptors", NULL,
 			 "tc-pfifo limit", "hard limit in packets" },
 	  .offset = WEIR_AT(limit_packets), .span = WEIR_SPAN_DESCRIPTORS, .whole = true,
 	  .advice = "this core has no more packet descriptors" },
 	{ .parameter = { "reserve", "cells", WEIR_KIND_AMOUNT, 0, MOST_CELLS, "0", NULL, "Weir",
 			 "64-byte cells kept for this queue; with a size suffix bytes, rounded up" },
-	  .offset = WEIR_AT(reserve), .span = WEIR_SPAN_CELLS, .in_bytes = WEIR_IN_BYTES_RESERVE, .whole = true,
-	  .advice = ADVICE_BUFFER },
+	  .offset = WEIR_AT(reserve), .span = WEIR_SPAN_CELLS, .in_bytes = WEIR_IN_BYTES_RESERVE, .whole = true },
 	{ .parameter = { "quantum", "bytes", WEIR_KIND_SIZE, 9216, MOST_QUANTUM, "9216", NULL, "tc-drr quantum",
 			 "bytes a round of deficit weighted round robin" },
 	  .offset = WEIR_AT(quantum), .whole = true, .advice = "a quantum holds the longest frame" },

@@ -318,7 +318,7 @@ class Replay:
         speed = f"{rate / 1e9:g} Gbit/s" if rate >= 1e9 else f"{rate / 1e6:g} Mbit/s"
         title = f"{self.options.policy} into {speed}: {self.options.source.name}"
         subtitle = "   ".join(f"{key} {value}" for key, value in self.options.settings.items())
-        thresholds = []
+        thresholds: list[tuple[str, float]] = []
         policy = str(self.config["policy"])
         for name in ("min", "max", "threshold"):
             if name in self.config:
