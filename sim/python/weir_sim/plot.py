@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .trace import ARRIVAL, DEPARTURE, DROP, EARLY, FORCED, FRONT, LINK_DOWN, MARK, OVERFLOW, TICK, Records
+from .trace import ACCEPT, ARRIVAL, DEPARTURE, DROP, EARLY, FORCED, FRONT, MARK, OVERFLOW, TICK, Records
 
 BINS = 1600
 """Longer traces are drawn as the span of values in each of so many steps of time."""
@@ -84,9 +84,11 @@ class History:
         self._arrivals.append(tuple(arrivals[name].copy() for name in ("time_ns", "avg", "p")))
         at_departure = mine["kind"] == DEPARTURE
         # what a policy drops at departure is dropped for certain, whatever it calls it
-        early = at_departure & (mine["action"] == DROP) & (mine["cause"] == EARLY)
-        mine["cause"] = np.where(early, FORCED, mine["cause"])
-        decided = mine[((mine["action"] == MARK) | (mine["action"] == DROP)) & (mine["cause"] != LINK_DOWN)]
+        by_policy = at_departure & ((mine["cause"] == EARLY) | (mine["cause"] == FORCED))
+        mine["cause"] = np.where(by_policy & (mine["action"] == DROP), FORCED, mine["cause"])
+        # a departure without a cause of the policy may be of a packet that was marked at its arrival
+        verdict = np.where(at_departure, by_policy | (mine["cause"] == FRONT), mine["action"] != ACCEPT)
+        decided = mine[verdict & (mine["action"] != ACCEPT)]
         self._verdicts.append(tuple(decided[name].copy() for name in ("time_ns", "action", "cause")))
         left = mine[at_departure & (mine["action"] != DROP)]
         self._departures.append(tuple(left[name].copy() for name in ("time_ns", "sojourn_ns")))

@@ -84,11 +84,11 @@ class _Tally:
     def add(self, records: trace.Records) -> None:
         arrival, departure = records["kind"] == trace.ARRIVAL, records["kind"] == trace.DEPARTURE
         lengths = records["length"].astype(np.int64)
-        # in a record of departure, a mark or a drop is what the policy did there
+        # in a record of departure, a cause of the policy says that it did this there, and not at the arrival
         dropped, cause = records["action"] == trace.DROP, records["cause"]
         by_policy = (cause == trace.EARLY) | (cause == trace.FORCED)
         cases = {
-            "marked": (arrival | departure) & (records["action"] == trace.MARK),
+            "marked": (arrival | departure & by_policy) & (records["action"] == trace.MARK),
             "early": arrival & dropped & (cause == trace.EARLY),
             "forced": arrival & dropped & (cause == trace.FORCED) | departure & dropped & by_policy,
             "overflow": arrival & dropped & (cause == trace.OVERFLOW),
