@@ -8,7 +8,7 @@ from harness import run_bench
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("bench", ["frames", "drops", "cells", "policy", "reset", "egress", "trace"])
+@pytest.mark.parametrize("bench", ["frames", "drops", "cells", "policy", "reset", "egress", "trace", "front"])
 def test_core(bench: str) -> None:
     run_bench("core", f"bench_{bench}", preset="small")
 

@@ -22,6 +22,10 @@ ARRIVALS = [
     for ecn in range(4)
     for action, cause in [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2), (2, 3)]
 ]
+# discard, cause, marked by the policy at departure
+DEPARTURES = (
+    [(False, 0, False)] * 4 + [(False, 1, True), (False, 2, True)] + [(True, cause, False) for cause in (1, 2, 4, 5)]
+)
 
 
 class Bench:
@@ -52,7 +56,7 @@ class Bench:
     def random_departure(self):
         r = self.random
         sojourn = r.choice((r.getrandbits(r.randrange(49)), 1 << r.randrange(48), 0))
-        return r.randrange(QUEUES), r.randrange(16384), sojourn, r.random() < 0.2
+        return r.randrange(QUEUES), r.randrange(16384), sojourn, *r.choice(DEPARTURES)
 
     async def start(self) -> None:
         dut = self.dut
@@ -98,11 +102,13 @@ class Bench:
         dut.io_departure_valid.value = leaves
         if leaves:
             self.since_departure = 0
-            queue, length, sojourn, down = event = self.departure_of()
+            queue, length, sojourn, discard, cause, marked = event = self.departure_of()
             dut.io_departure_payload_queue.value = queue
             dut.io_departure_payload_length.value = length
             dut.io_departure_payload_sojournNs.value = sojourn
-            dut.io_departure_payload_linkDown.value = down
+            dut.io_departure_payload_discard.value = discard
+            dut.io_departure_payload_cause.value = cause
+            dut.io_departure_payload_marked.value = marked
             model.departure(*event)
         ends = r.random() < self.rate
         dut.io_ingress_valid.value = ends
@@ -236,7 +242,7 @@ async def highest_rates(bench: Bench) -> None:
 @cocotb.test()
 async def loses_nothing_at_the_highest_rates_on_the_same_counters(dut):
     bench = Bench(dut, "worst same")
-    bench.arrival_of, bench.departure_of = lambda: (2, 1500, 3, 2, 1), lambda: (1, 9000, 1 << 20, False)
+    bench.arrival_of, bench.departure_of = lambda: (2, 1500, 3, 2, 1), lambda: (1, 9000, 1 << 20, False, 0, False)
     await highest_rates(bench)
 
 
@@ -322,7 +328,7 @@ async def sojourn_bin_is_the_floor_of_the_logarithm(dut):
     bench = Bench(dut, "sojourn")
     await bench.start()
     times = [t for n in range(48) for t in ((1 << n) - 1, 1 << n, (1 << n) + 1)]
-    bench.departure_of = lambda: (3, 100, times.pop(), False)
+    bench.departure_of = lambda: (3, 100, times.pop(), False, 0, False)
     bench.rate = 1.0
     while times:
         await FallingEdge(dut.clk)

@@ -80,6 +80,8 @@ class Bench:
         self.counter_error = False
         self.pulses: dict[str, int] = dict.fromkeys(("softReset", "snapshot", "tracePop", "seed_valid"), 0)
         self.violations: list[str] = []
+        #: per queue: words of its configuration as they were copied
+        self.words: dict[int, dict[int, int]] = {q: {} for q in range(self.build.queues)}
 
     @classmethod
     async def start(cls, dut: Any) -> Bench:
@@ -103,9 +105,10 @@ class Bench:
         bench.set_stalls(bench.stall)
         await bench.cycles(4)
         dut.rst.value = 0
-        for agent in (bench._count_pulses, bench._watch_protocol, bench._answer_counters):
+        for agent in (bench._count_pulses, bench._watch_protocol, bench._answer_counters, bench._collect_words):
             cocotb.start_soon(agent())
         await bench.cycles(2)
+        await bench.settle()
         return bench
 
     async def cycles(self, n: int) -> None:
@@ -196,7 +199,7 @@ class Bench:
 
     async def settle(self) -> None:
         """Waits until nothing is in progress any more."""
-        for _ in range(200):
+        for _ in range(2000):
             await RisingEdge(self.dut.clk)
             if not int(self.dut.busy.value):
                 return
@@ -213,6 +216,16 @@ class Bench:
             await RisingEdge(self.dut.clk)
             for name in self.pulses:
                 self.pulses[name] += int(getattr(self.dut, name).value)
+
+    async def _collect_words(self) -> None:
+        dut = self.dut
+        while True:
+            await RisingEdge(dut.clk)
+            if int(dut.config_valid.value):
+                queue = int(dut.config_payload_queue.value)
+                if not int(dut.apply.value) >> queue & 1:
+                    self.violations.append(f"a word of queue {queue} is copied, and the queue is not held")
+                self.words[queue][int(dut.config_payload_word.value)] = int(dut.config_payload_data.value)
 
     async def _watch_protocol(self) -> None:
         """AXI4-Lite: a response stands still until its handshake; no more responses than requests."""

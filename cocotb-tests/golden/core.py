@@ -23,7 +23,7 @@ from .params import ONE36, RedParams
 from .red import ACCEPT, DROP, MARK, NONE, Red, Verdict
 from .shaper import Gcra
 
-OVERFLOW, LINK_DOWN = 3, 4
+OVERFLOW, LINK_DOWN, FRONT = 3, 4, 5
 CELL_BYTES = 64
 DROP_TAIL, RED = 0, 1
 BYTES, PACKETS, FRAMES = range(3)
@@ -37,6 +37,8 @@ TAKES_COUNT = 5
 INTERVAL = 4
 # core.md: s0 in cycle 14, queue ready in cycle 27
 LINKED = 13
+# trim.md: a link or a departure counts for the limits from these cycles after its s0 or grant on
+OVER_LINK, OVER_LEAVE = 13, 4
 #: a queue that has been linked this much longer is ready for the scheduler without doubt
 SURELY = 8
 
@@ -115,6 +117,7 @@ class Setup:
     limit_packets: int = 65535
     reserve_cells: int = 0
     quantum: int = 9216
+    drop_front: bool = False
     red: RedParams = field(default_factory=RedParams)
 
     @classmethod
@@ -144,7 +147,8 @@ class Setup:
         return cls(
             policy & 15, 0 if unit == 3 else unit, bool(policy >> 16 & 1),
             words.get("LIMIT_BYTES", (1 << 21) - 1) & 0x1FFFFF, words.get("LIMIT_PACKETS", 65535) & 0xFFFF,
-            words.get("RESERVE_CELLS", 0), max(9216, words.get("QUANTUM", 9216) & 0xFFFFF), red,
+            words.get("RESERVE_CELLS", 0), max(9216, words.get("QUANTUM", 9216) & 0xFFFFF),
+            bool(policy >> 12 & 1), red,
         )  # fmt: skip
 
 
@@ -549,7 +553,8 @@ class Core:
         action, cause, overridden = verdict.action, verdict.cause, False
         if r.exempt and verdict.selected:
             action, cause, overridden = ACCEPT, NONE, True
-        limited = r.held_bytes + r.length > setup.limit_bytes or r.held_packets >= setup.limit_packets
+        held_bytes, held_packets = (0, 0) if setup.drop_front else (r.held_bytes, r.held_packets)
+        limited = held_bytes + r.length > setup.limit_bytes or held_packets >= setup.limit_packets
         if not limited:
             limited = self._short_of_cells(r, setup) or self._short_of_descriptors(r)
         if limited:
@@ -607,8 +612,12 @@ class Core:
             last = r.at
             if not waiting[r.queue]:
                 raise Mismatch(f"departure of arrival {r.number} from queue {r.queue}, which is empty")
-            self.report.grants_determined += order.granted(r, [s[0].setup for s in self.states])
-            if r.cause != LINK_DOWN and shaper is not None:
+            if r.cause == FRONT:
+                self._front(r, arrivals, departures)
+                order.left(r)
+            else:
+                self.report.grants_determined += order.granted(r, [s[0].setup for s in self.states])
+            if r.action != DROP and shaper is not None:
                 now = (r.time - start) & (1 << 48) - 1
                 if not shaper.allowed(now):
                     raise Mismatch(f"departure of arrival {r.number}: granted before the shaper allows it")
@@ -620,18 +629,32 @@ class Core:
             self._same(r, "marked", r.marked, head.action == MARK)
             if r.at < head.at + LINKED - self.early:
                 raise Mismatch(f"departure of arrival {r.number}: granted {r.at - head.at} cycles after the request")
-            discarded = r.cause == LINK_DOWN
+            discarded = r.cause in (LINK_DOWN, FRONT)
             self._same(r, "action, cause", (r.action, r.cause),
-                       (DROP, LINK_DOWN) if discarded else (MARK if head.action == MARK else ACCEPT, NONE)
+                       (DROP, r.cause) if discarded else (MARK if head.action == MARK else ACCEPT, NONE)
                        if r.action else (ACCEPT, NONE))  # fmt: skip
             self._after(r)
             self.report.departures += 1
-            self.report.counters.departure(r.queue, r.length, r.sojourn, discarded)
-            self.report.outcomes["discarded" if discarded else "sent"] += 1
+            self.report.counters.departure(r.queue, r.length, r.sojourn, discarded, r.cause)
+            self.report.outcomes["front" if r.cause == FRONT else "discarded" if discarded else "sent"] += 1
             if not discarded:
                 s = frames[r.number]
                 assert s.meta is not None
                 self.report.frames.append(frame.mark(s.data, s.meta) if r.marked else s.data)
+
+    def _front(self, r: Record, arrivals: Sequence[Record], departures: Sequence[Record]) -> None:
+        """A drop from the front: what was linked and had not left exceeded a limit of its queue."""
+        setup = self.states[r.queue][0].setup
+        if not setup.drop_front:
+            raise Mismatch(f"departure of arrival {r.number}: queue {r.queue} does not drop from its front")
+        linked = [
+            a for a in arrivals if a.queue == r.queue and a.action != DROP and a.at + OVER_LINK - self.early <= r.at
+        ]
+        left = [d for d in departures if d.queue == r.queue and d.at + OVER_LEAVE <= r.at]
+        held = sum(a.length for a in linked) - sum(d.length for d in left)
+        if held <= setup.limit_bytes and len(linked) - len(left) <= setup.limit_packets:
+            raise Mismatch(f"departure of arrival {r.number}, cycle {r.at}: dropped from the front, but only {held} bytes "
+                           f"in {len(linked) - len(left)} packets are queued")  # fmt: skip
 
     def _after(self, r: Record) -> None:
         """q after the departure: one pair of lags explains all."""
@@ -676,7 +699,7 @@ class Order:
         if not self.states:
             raise Mismatch(f"departure of arrival {r.number}, cycle {r.at}: queue {r.queue} is not the next; "
                            f"turn and deficits: {sorted(before)}, ready: {surely}")  # fmt: skip
-        self._left(r)
+        self.left(r)
         return ready == surely and sum(ready) > 1 and len(before) == 1
 
     def _follow(self, state: tuple[int, tuple[int, ...]], r: Record, rivals: Sequence[bool],
@@ -692,10 +715,11 @@ class Order:
                 return []
             turn = r.queue
             changed[turn] += quantum
-        changed[r.queue] -= r.length
+        if r.action != DROP:
+            changed[r.queue] -= r.length
         return [(turn, tuple(changed))]
 
-    def _left(self, r: Record) -> None:
+    def left(self, r: Record) -> None:
         """A queue that is empty after its last packet has left has deficit 0."""
         rest = self.waiting[r.queue]
         following = rest[1].at + self.linked if len(rest) > 1 else None

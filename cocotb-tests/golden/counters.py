@@ -6,12 +6,12 @@ MASK64 = (1 << 64) - 1
 MASK48 = (1 << 48) - 1
 
 ACCEPT, MARK, DROP = range(3)
-EARLY, FORCED, OVERFLOW = 1, 2, 3
+NONE, EARLY, FORCED, OVERFLOW, LINK_DOWN, FRONT = range(6)
 CE = 3
 
 QUEUE_COUNTERS = (
     "in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
-    "out", "link_down",
+    "out", "link_down", "front", "head_dropped", "head_marked",
 )  # fmt: skip
 CORE_COUNTERS = ("rx", "tx", "bad", "runt", "oversize", "ingress_overflow", "trace_lost")
 ENDS = (None, "bad", "runt", "oversize", "ingress_overflow")
@@ -74,12 +74,15 @@ class Counters:
         elif ecn == CE and cause in (EARLY, FORCED):
             self._queue(queue, "already_ce", length)
 
-    def departure(self, queue: int, length: int, sojourn_ns: int, link_down: bool) -> None:
-        """One packet that left the buffer."""
-        if link_down:
-            self._queue(queue, "link_down", length)
+    def departure(
+        self, queue: int, length: int, sojourn_ns: int, discard: bool, cause: int = NONE, marked: bool = False
+    ) -> None:
+        """One packet that left the buffer; `marked` by its policy at departure."""
+        if discard:
+            name = {LINK_DOWN: "link_down", FRONT: "front"}.get(cause, "head_dropped")
+            self._queue(queue, name, length)
         else:
-            self._queue(queue, "out", length)
+            self._queue(queue, "head_marked" if marked else "out", length)
             self._core("tx", length)
             self.bins[queue][sojourn_bin(sojourn_ns)] += 1
 

@@ -15,6 +15,7 @@ from harness import run_bench
 QUEUES = 4
 INTERVAL = 4
 LATENCY = 3
+NONE, LINK_DOWN, FRONT = 0, 4, 5
 
 
 class Bench:
@@ -25,12 +26,14 @@ class Bench:
         self.waiting: list[deque[int]] = [deque() for _ in range(QUEUES)]
         self.grants: list[tuple[int, int, int, int]] = []
         self.cycle = 0
+        self.causes: list[int] = []
+        self.decision = 0
         self._departing: deque[tuple[int, int, int, int]] = deque()
 
     async def start(self, strict: int = 0, quanta: tuple[int, ...] = (9216,) * QUEUES) -> Bench:
         named = {f"quantum_{q}": quanta[q] for q in range(QUEUES)}
         await start(self.dut, strict=strict, ready=0, empty=15, linkUp=1, hold=0, allowed=1, room=1,
-                    departure_valid=0, **named)  # fmt: skip
+                    over=0, decides=0, departure_valid=0, **named)  # fmt: skip
         return self
 
     async def step(self) -> None:
@@ -44,7 +47,9 @@ class Bench:
             assert not self.grants or self.cycle - self.grants[-1][0] >= INTERVAL
             length = self.waiting[queue].popleft()
             self.grants.append((self.cycle, queue, length, discard))
-            self._departing.append((self.cycle + LATENCY, queue, length, discard))
+            self.causes.append(int(dut.grant_payload_cause.value))
+            decided = int(dut.decides.value) >> queue & 1 and not discard
+            self._departing.append((self.cycle + LATENCY + decided * self.decision, queue, length, discard))
         dut.departure_valid.value = 0
         if self._departing and self._departing[0][0] == self.cycle + 1:
             _, queue, length, discard = self._departing.popleft()
@@ -176,6 +181,55 @@ async def discards_everything_while_the_link_is_down(dut: Any) -> None:
     bench.fill(5)
     await bench.drain()
     assert not any(discard for _, _, _, discard in bench.grants[200:])
+
+
+@cocotb.test()
+@cocotb.parametrize(gate=["open", "shaper", "link"])
+async def discards_heads_of_queues_over_their_limits_in_turn_with_grants(dut: Any, gate: str) -> None:
+    """Every second grant is one to send while both are possible; every fourth cycle one discards if none can be sent."""
+    bench = await Bench(dut, f"trim {gate}").start(strict=0b1000)
+    if gate == "shaper":
+        dut.allowed.value = 0
+    if gate == "link":
+        dut.linkUp.value = 0
+    bench.fill(60)
+    for _ in range(4):
+        await bench.step()
+    dut.over.value = 0b0110
+    begin = len(bench.grants)
+    while len(bench.waiting[1]) > 10:
+        await bench.step()
+    dut.over.value = 0
+    trimmed = [n for n in range(begin + 2, len(bench.grants)) if bench.causes[n] == FRONT]
+    assert all(bench.grants[n][3] == 1 and bench.grants[n][1] == 1 for n in trimmed), "queue 1 comes before queue 2"
+    gaps = {b[0] - a[0] for a, b in zip(bench.grants[begin:], bench.grants[begin + 1 :], strict=False)}
+    assert gaps == {INTERVAL}, gaps
+    if gate == "shaper":
+        assert len(trimmed) == len(bench.grants) - begin - 2
+        dut.allowed.value = 1
+    else:
+        assert {b - a for a, b in zip(trimmed, trimmed[1:], strict=False)} == {2}
+        other = [n for n in range(begin + 2, len(bench.grants)) if n not in trimmed]
+        assert all(bench.causes[n] == (LINK_DOWN if gate == "link" else NONE) for n in other)
+    dut.linkUp.value = 1
+    for _ in range(3):
+        await bench.step()
+    await bench.drain()
+
+
+@cocotb.test()
+@cocotb.parametrize(decision=[1, 2, 5, 13])
+async def waits_for_the_decision_at_departure(dut: Any, decision: int) -> None:
+    """No grant of any queue between one to a queue that decides and its departure; then at once."""
+    bench = await Bench(dut, f"decides {decision}").start()
+    dut.decides.value = 0b0101
+    bench.decision = decision
+    bench.fill(60)
+    await bench.drain()
+    for before, after in zip(bench.grants, bench.grants[1:], strict=False):
+        gap = after[0] - before[0]
+        want = max(INTERVAL, LATENCY + decision + 1) if before[1] in (0, 2) else INTERVAL
+        assert gap == want, f"{gap} cycles from a grant of queue {before[1]} to the next"
 
 
 @pytest.mark.timeout(120)

@@ -32,6 +32,7 @@ object Units {
     "Queues" -> (() => new buffer.Queues(c)),
     "Admit" -> (() => new aqm.Admit(c)),
     "Schedule" -> (() => new egress.Schedule(c)),
+    "Trim" -> (() => new buffer.Trim(c)),
     "Egress" -> (() => new egress.Egress(c))
   )
 

@@ -62,8 +62,9 @@ case class QueueShadows(c: WeirConfig) extends Component {
     val last = word === words - 1
     val chosen = OHMasking.first(pending & io.applyReady)
     val reading = RegNext(active) init False
-    val busy = active || reading || io.config.valid
-    when(!active && !reading && !io.config.valid && sweep.done && chosen.orR) {
+    val finishing = RegNext(io.config.valid && !reading) init False
+    val busy = active || reading || io.config.valid || finishing
+    when(!busy && sweep.done && chosen.orR) {
       active := True
       queue := OHToUInt(chosen).resized
       word := 0
@@ -85,9 +86,6 @@ case class QueueShadows(c: WeirConfig) extends Component {
   io.config.word := RegNext(RegNext(copy.word))
   io.config.data := RegNext(io.rdata)
 
-  /** the word at `config` is the last one */
-  private val finished = io.config.valid && !copy.reading
-  private val finish = RegNext(finished) init False
   io.initial := initial
   when(sweep.done && pending === 0)(initial := False)
 
@@ -107,14 +105,14 @@ case class QueueShadows(c: WeirConfig) extends Component {
     when(mine && io.config.word === policy.word)(
       changes := initial || ((io.config.data ^ word("POLICY")) & B(relevant, 32 bits)) =/= 0)
 
-    val done = finish && copy.queue === q
+    val done = copy.finishing && copy.queue === q
     when(done)(pending(q) := False)
     when(io.apply(q))(pending(q) := True)
     io.applied(q) := done
     io.clear(q) := done && changes
   }
   io.pending := pending
-  io.busy := !sweep.done || copy.busy || finish
+  io.busy := !sweep.done || copy.busy
 }
 
 object QueueShadows {

@@ -1,0 +1,78 @@
+"""Trim against sums: `over` follows what is linked and has left by one cycle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from axis import seeded, start
+from harness import run_bench
+
+QUEUES = 4
+
+
+@cocotb.test()
+@cocotb.parametrize(traffic=["grows", "shrinks", "every cycle"])
+async def tells_what_is_over_a_limit(dut: Any, traffic: str) -> None:
+    """Links and departures at random, limits that move, queues with and without drop from front."""
+    rng = seeded(f"trim {traffic}")
+    fields = ("limitBytes", "limitPackets", "dropFront")
+    rest = {
+        f"config_{q}_{name}": 0
+        for q in range(QUEUES)
+        for name in ("policy", "unit", "strict", "reserveCells", "quantum")
+    }
+    limits = {q: [40000, 30, 1] for q in range(QUEUES)}
+    set_ = {f"config_{q}_{name}": limits[q][n] for q in range(QUEUES) for n, name in enumerate(fields)}
+    await start(dut, link_valid=0, departure_valid=0, **rest, **set_)
+    held: list[list[int]] = [[] for _ in range(QUEUES)]
+    now = [list(limits[q]) for q in range(QUEUES)]
+    seen = {"bytes": 0, "packets": 0, "off": 0}
+    due = [0, 0]
+    for cycle in range(6000):
+        await RisingEdge(dut.clk)
+        expected = due.pop(0)
+        if cycle > 2:
+            assert int(dut.over.value) == expected, f"cycle {cycle}: {int(dut.over.value):04b}, expected {expected:04b}"
+        # what happens in this cycle is told in the next
+        link = rng.random() < {"grows": 0.3, "shrinks": 0.2, "every cycle": 0.9}[traffic]
+        leave = rng.random() < {"grows": 0.2, "shrinks": 0.3, "every cycle": 0.9}[traffic]
+        dut.link_valid.value = dut.departure_valid.value = 0
+        start_of = [list(h) for h in held]
+        if link:
+            q, length = rng.randrange(QUEUES), rng.choice([14, 64, 1514, 9216, rng.randrange(14, 9217)])
+            if sum(held[q]) + length < 1 << 21:
+                dut.link_valid.value, dut.link_payload_queue.value = 1, q
+                dut.link_payload_descriptor_length.value = length
+                held[q].append(length)
+        if leave:
+            q = rng.randrange(QUEUES)
+            if start_of[q]:
+                dut.departure_valid.value, dut.departure_payload_queue.value = 1, q
+                dut.departure_payload_descriptor_length.value = held[q].pop(0)
+        if rng.random() < 0.02:
+            q = rng.randrange(QUEUES)
+            n = rng.randrange(3)
+            now[q][n] = [
+                rng.choice([0, 64, 20000, 100000, (1 << 21) - 1]),
+                rng.choice([0, 1, 20, 65535]),
+                rng.randrange(2),
+            ][n]
+            getattr(dut, f"config_{q}_{fields[n]}").value = now[q][n]
+        due.append(0)
+        for q in range(QUEUES):
+            over_bytes, over_packets = sum(held[q]) > now[q][0], len(held[q]) > now[q][1]
+            seen["bytes"] += over_bytes
+            seen["packets"] += over_packets
+            seen["off"] += (over_bytes or over_packets) and not now[q][2]
+            if now[q][2] and (over_bytes or over_packets):
+                due[-1] |= 1 << q
+    assert min(seen.values()) > 100, seen
+
+
+@pytest.mark.timeout(120)
+def test_trim() -> None:
+    run_bench("Trim", "test_trim")
