@@ -24,6 +24,8 @@ from weir._ffi import ffi, lib
 HALF = Fraction(1, 2)
 #: Rounding to 18 bits, and the double arithmetic before it.
 MANTISSA_ERROR = Fraction(1, 1 << 18) * (1 + Fraction(1, 1 << 30))
+#: Two numbers that have the same 18-bit word.
+SHORTEST = 2.0**-17 * (1 + 2.0**-17)
 FULL = weir.full_capabilities()
 COMMON = ("POLICY", "LIMIT_BYTES", "LIMIT_PACKETS", "RESERVE_CELLS", "QUANTUM")
 WORDS = {
@@ -211,7 +213,7 @@ def test_isred(slope: float, gain: float, mode: int, source: int) -> None:
     )
     assert exact.relative_error(exact.scaled_word(words["ISRED_GAIN"]), Fraction(gain)) <= MANTISSA_ERROR
     shown = back("isred", words)
-    assert math.isclose(shown["slope"], slope, rel_tol=2.0**-16) and math.isclose(shown["gain"], gain, rel_tol=2.0**-16)
+    assert math.isclose(shown["slope"], slope, rel_tol=SHORTEST) and math.isclose(shown["gain"], gain, rel_tol=SHORTEST)
 
 
 @st.composite
@@ -266,7 +268,7 @@ def test_pie(
     for name, value in (("target", target), ("tupdate", tupdate), ("burst", burst)):
         assert abs(shown[name] - value) <= 0.000501
     for name, value in (("alpha", alpha), ("beta", beta)):
-        assert math.isclose(shown[name], value, rel_tol=2.0**-16, abs_tol=1e-18)
+        assert math.isclose(shown[name], value, rel_tol=SHORTEST, abs_tol=1e-18)
     assert abs(shown["mark_ecnth"] - share) <= 2.0**-32 * 1.001
 
 
@@ -330,7 +332,7 @@ def test_fn(window: int, t: float, qopt: int, capacity: float, mean: int, flags:
         shown = weir.convert_queue_back("fn", words)
         over = shown["qopt"] > 60000  # more than the link drains is taken for Qopt
         assert over and refused.message.startswith("qopt") or shown["capacity"] < 1000
-    assert math.isclose(shown["t"], t, rel_tol=2.0**-16) and shown["window"] == window and shown["mean"] == mean
+    assert math.isclose(shown["t"], t, rel_tol=SHORTEST) and shown["window"] == window and shown["mean"] == mean
     again = Fraction(shown["capacity"]) * t_ns / (8 * 10**9) + Fraction(shown["qopt"])
     assert abs(again - room) <= Fraction(1, 16) + wanted / (1 << 48)
 
