@@ -229,7 +229,13 @@ def adaptive(draw: st.DrawFn) -> dict[str, Any]:
     }  # fmt: skip
 
 
+#: A narrow band, where rounding max to 2^-11 changes ARED_BAND and ARED_GENTLE.
+NARROW = {"min": 0.0, "max": 1.0003, "low": 0.3, "high": 0.5, "bottom": 0.01, "top": 0.5, "probability": 0.02,
+          "alpha": 0.01, "beta": 0.9, "interval": 100.0, "weight": 0.002}  # fmt: skip
+
+
 @given(adaptive())
+@example(NARROW)
 def test_ared(natural: dict[str, Any]) -> None:
     words = weir.convert_queue("ared", limit=60000, **natural)
     red = weir.convert_queue("red", limit=60000, **{k: natural[k] for k in ("min", "max", "probability", "weight")})
@@ -504,6 +510,8 @@ def test_windows_of_fn_do_not_overlap(every: FakeCore) -> None:
     device.queue_change(1, window=2048)
     assert base(every, 1) == 1024
     device.queue_replace(0, "drop-tail")
+    device.queue_change(1, window=900)  # stays, although there is room before it
+    assert base(every, 1) == 1024
     device.queue_change(1, window=3072)  # moves to the front
     assert base(every, 1) == 0
     with pytest.raises(weir.WeirError, match="window 1 is out of range: allowed is 0 packets"):
