@@ -14,7 +14,6 @@
 #define THRESHOLD_ONE 2048.0 /* UQ21.11 */
 #define PROBABILITY_ONE 4294967296.0 /* UQ0.32, whose largest value stands for 1 */
 #define NS_PER_US 1e3
-#define WIDE_BIAS 32
 #define GAIN_ONE (1099511627776.0 / 1e9) /* 2^40 a ns, of 1/s */
 #define COST_ONE 524288.0 /* UQ17.19 */
 #define BIT_NS_PER_BYTE 8e9 /* bit/s * ns a byte */
@@ -122,8 +121,8 @@ double weir_from_scaled_word(uint32_t word)
 	return weir_from_scaled(scaled);
 }
 
-/* value = MANTISSA * 2^(EXPONENT - 32), normalised where the exponent reaches; more than the largest is the largest. */
-uint32_t weir_wide_word(double value)
+/* value = MANTISSA * 2^(EXPONENT - bias), normalised where the exponent reaches; more than the largest is the largest. */
+uint32_t weir_wide_word(double value, int bias)
 {
 	int power, exponent;
 	double mantissa;
@@ -131,14 +130,14 @@ uint32_t weir_wide_word(double value)
 	if (!(value > 0))
 		return 0;
 	mantissa = frexp(value, &power); /* value = mantissa * 2^power, mantissa in [0.5, 1) */
-	exponent = power - MANTISSA_BITS + WIDE_BIAS;
+	exponent = power - MANTISSA_BITS + bias;
 	mantissa = round(ldexp(mantissa, MANTISSA_BITS));
 	if (mantissa == ldexp(1, MANTISSA_BITS)) {
 		mantissa /= 2;
 		exponent++;
 	}
 	if (exponent < 0) {
-		mantissa = round(ldexp(value, WIDE_BIAS));
+		mantissa = round(ldexp(value, bias));
 		exponent = 0;
 	} else if (exponent > EXPONENT_MAX) {
 		mantissa = ldexp(1, MANTISSA_BITS) - 1;
@@ -147,9 +146,9 @@ uint32_t weir_wide_word(double value)
 	return WEIR_FIELD(WEIR_SCALED_MANTISSA, mantissa) | WEIR_FIELD(WEIR_SCALED_EXPONENT, exponent);
 }
 
-double weir_from_wide_word(uint32_t word)
+double weir_from_wide_word(uint32_t word, int bias)
 {
-	return ldexp(WEIR_TAKE(WEIR_SCALED_MANTISSA, word), (int)WEIR_TAKE(WEIR_SCALED_EXPONENT, word) - WIDE_BIAS);
+	return ldexp(WEIR_TAKE(WEIR_SCALED_MANTISSA, word), (int)WEIR_TAKE(WEIR_SCALED_EXPONENT, word) - bias);
 }
 
 uint32_t weir_gain_word(double per_second)

@@ -152,9 +152,9 @@ double weir_from_time(uint32_t word);
 /* MANTISSA and EXPONENT of a register: value is MANTISSA * 2^-EXPONENT. */
 uint32_t weir_scaled_word(double value);
 double weir_from_scaled_word(uint32_t word);
-/* The same with the exponent counted from 32: value is MANTISSA * 2^(EXPONENT - 32). */
-uint32_t weir_wide_word(double value);
-double weir_from_wide_word(uint32_t word);
+/* The same for numbers that are large: value is MANTISSA * 2^(EXPONENT - bias). */
+uint32_t weir_wide_word(double value, int bias);
+double weir_from_wide_word(uint32_t word, int bias);
 /* A controller's gain, from 1/s to 2^40 a ns; the shortest number that has this word. */
 uint32_t weir_gain_word(double per_second);
 double weir_from_gain_word(uint32_t word);

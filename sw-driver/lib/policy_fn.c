@@ -7,8 +7,8 @@
 
 #define POOL 4096U    /* entries of all queues' windows together */
 #define MOST_TIME 4e6 /* us */
-#define MOST_QUADRATIC_TIME 33554.0 /* us: FN_HALF_T2 is at most 2^49 ns^2 */
 #define MOST_BYTES 2097151.0
+#define T_BIAS 32       /* of the exponent of FN_T; FN_HALF_T2 has none */
 #define MEAN_ONE 1048576.0 /* 2^20 */
 #define ROOM_ONE 16.0      /* UQ36.4 bytes */
 #define BIT_NS_PER_BYTE 8e9 /* bit/s * ns a byte */
@@ -48,13 +48,13 @@ static const struct weir_register_name words[] = {
 
 static uint32_t t_word(double microseconds)
 {
-	return weir_wide_word(microseconds * NS_PER_US);
+	return weir_wide_word(microseconds * NS_PER_US, T_BIAS);
 }
 
 /* mu*T in bytes, of T as it was rounded. */
 static double drained(double capacity, uint32_t t)
 {
-	return capacity * weir_from_wide_word(t) / BIT_NS_PER_BYTE;
+	return capacity * weir_from_wide_word(t, T_BIAS) / BIT_NS_PER_BYTE;
 }
 
 static uint64_t room_of(double capacity, uint32_t t, double qopt)
@@ -71,21 +71,16 @@ static int complete(const struct weir_capabilities *caps, struct weir_queue_conf
 
 static int check(const struct weir_capabilities *caps, const struct weir_queue_config *config)
 {
-	int status = weir_check_range("qopt", config->fn.qopt, 0, config->limit_bytes, "bytes",
-				      "it may not pass the limit; lower it or raise limit_bytes");
-
 	(void)caps;
-	if (!status && config->fn.quadratic)
-		status = weir_check_range("t", config->fn.t, 1, MOST_QUADRATIC_TIME, "us",
-					  "with quadratic T^2/2 ends there; lower it or leave quadratic out");
-	return status;
+	return weir_check_range("qopt", config->fn.qopt, 0, config->limit_bytes, "bytes",
+				"it may not pass the limit; lower it or raise limit_bytes");
 }
 
 static void convert(const struct weir_queue_config *config, struct weir_queue_registers *r)
 {
 	const struct weir_fn *own = &config->fn;
 	const uint32_t t = t_word(own->t);
-	const double t_ns = weir_from_wide_word(t);
+	const double t_ns = weir_from_wide_word(t, T_BIAS);
 	const uint64_t room = room_of(own->capacity, t, own->qopt);
 
 	weir_put(r, WEIR_Q_FN_CTRL, WEIR_FIELD(WEIR_Q_FN_CTRL_QUADRATIC, own->quadratic) |
@@ -97,7 +92,7 @@ static void convert(const struct weir_queue_config *config, struct weir_queue_re
 	weir_put(r, WEIR_Q_FN_ROOM_LO, (uint32_t)room);
 	weir_put(r, WEIR_Q_FN_ROOM_HI, (uint32_t)(room >> 32));
 	weir_put(r, WEIR_Q_FN_MEAN, weir_scaled_word(MEAN_ONE / own->mean));
-	weir_put(r, WEIR_Q_FN_HALF_T2, weir_wide_word(t_ns * t_ns / 2));
+	weir_put(r, WEIR_Q_FN_HALF_T2, weir_wide_word(t_ns * t_ns / 2, 0));
 }
 
 /* mu and Qopt are one number in the registers. mu is taken to be the link's rate, which is its default; if the sum is
@@ -110,7 +105,7 @@ static void part_room(const struct weir_capabilities *caps, uint32_t t, uint64_t
 	own->qopt = bytes - drained(own->capacity, t);
 	if (own->qopt < -1 / ROOM_ONE && t) {
 		own->qopt = 0;
-		own->capacity = bytes * BIT_NS_PER_BYTE / weir_from_wide_word(t);
+		own->capacity = bytes * BIT_NS_PER_BYTE / weir_from_wide_word(t, T_BIAS);
 	} else if (room_of(own->capacity, t, fabs(round(own->qopt))) == room) {
 		own->qopt = fabs(round(own->qopt));
 	} else {
@@ -131,7 +126,7 @@ static void convert_back(const struct weir_capabilities *caps, const struct weir
 	own->bytemode = (int)WEIR_TAKE(WEIR_Q_FN_CTRL_BYTE_MODE, ctrl);
 	own->ecn = (int)WEIR_TAKE(WEIR_Q_FN_CTRL_ECN, ctrl);
 	own->window = WEIR_TAKE(WEIR_Q_FN_WINDOW_SIZE, weir_take(r, WEIR_Q_FN_WINDOW));
-	own->t = weir_shortest(weir_from_wide_word(t) / NS_PER_US, t, t_word);
+	own->t = weir_shortest(weir_from_wide_word(t, T_BIAS) / NS_PER_US, t, t_word);
 	if (WEIR_TAKE(WEIR_SCALED_MANTISSA, mean))
 		own->mean = round(MEAN_ONE / weir_from_scaled_word(mean)); /* whole, so this is exact */
 	part_room(caps, t, room, own);

@@ -36,7 +36,7 @@ static const struct weir_row rows[] = {
 	WEIR_FLAG_ROW("low_latency", pi2.low_latency, "off", "RFC 9332 L queue",
 		      "this is the low-latency queue of a pair; make it `strict`, with the lower number"),
 	{ .parameter = { "coupled", "", WEIR_KIND_COUNT, 0, 7, "0", NULL, "RFC 9332",
-			 "number of the other queue of the pair; a classic queue by itself does not use it" },
+			 "number of the other queue of the pair; the two name each other, a queue without a pair any" },
 	  .offset = WEIR_AT(pi2.coupled), .span = WEIR_SPAN_QUEUES, .whole = true, .advice = "name a queue of this core" },
 };
 

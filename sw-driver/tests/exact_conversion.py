@@ -52,10 +52,10 @@ def scaled_word(word: int) -> Fraction:
     return scaled(word & (1 << 18) - 1, word >> 24)
 
 
-def wide_word(word: int) -> Fraction:
-    """MANTISSA * 2^(EXPONENT - 32) of a register."""
+def wide_word(word: int, bias: int = 32) -> Fraction:
+    """MANTISSA * 2^(EXPONENT - bias) of a register."""
     assert word >> 30 == word >> 18 & 63 == 0
-    return Fraction(word & (1 << 18) - 1) * Fraction(2) ** ((word >> 24) - 32)
+    return Fraction(word & (1 << 18) - 1) * Fraction(2) ** ((word >> 24) - bias)
 
 
 def probability_word(word: int) -> Fraction:
