@@ -129,10 +129,29 @@ def test_defaults_of_replay() -> None:
 def test_policies_lists_parameters_with_ranges_and_sources(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["policies"]) == 0
     text = capsys.readouterr().out
-    for words in ("drop-tail:", "red:", "probability", "0.02", "tc-red", "geometric | uniform | uniform-wait"):
+    for words in (
+        "drop-tail:",
+        "red:",
+        "dt-ecn:",
+        "isred:",
+        "fn:",
+        "ared:",
+        "pie:",
+        "codel:",
+        "pi2:",
+        "1us to 4s",
+        "RFC 8289",
+        "default 15ms",
+        "probability",
+        "0.02",
+        "tc-red",
+        "geometric | uniform | uniform-wait",
+    ):
         assert words in text
     assert cli.main(["policies", "drop-tail"]) == 0
     assert "probability" not in capsys.readouterr().out
+    assert cli.main(["policies", "drop-front"]) == 0
+    assert capsys.readouterr().out.startswith("drop-tail:")
     assert cli.main(["policies", "blue"]) == 2
 
 

@@ -227,7 +227,7 @@ def test_every_field_of_a_record_is_decoded() -> None:
     assert float(one["avg"]) == (1 << 22 | 1 << 10) / 2**22
     assert (int(one["q_frames"]), int(one["q_packets"]), int(one["count"]), int(one["idle_slots"])) == (3, 7, 9, 12)
     assert (int(one["policy"]), int(one["unit"]), int(one["seq"])) == (1, 2, 99)
-    assert len(RECORD.names or ()) == 21
+    assert len(RECORD.names or ()) == 25
 
 
 def test_link_down_drops_and_counts() -> None:

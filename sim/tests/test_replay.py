@@ -7,16 +7,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from scapy.layers.inet import IP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 
+import weir
 from captures import EPOCH_NS, pcap
-from weir_sim import cli, plot, replay
+from weir_sim import cli, plot, replay, trace
+from weir_sim.core import Core
 from weir_sim.frames import ECT0, NOT_ECT, udp_frame
 from weir_sim.pcap import read_capture
 from weir_sim.replay import Options
+from weir_sim.trace import RECORD, Records
 
 RED = {"limit": "60KB", "min": "3KB", "max": "30KB", "probability": "0.3", "weight": "0.1", "ecn": "on"}
 
@@ -59,10 +63,33 @@ def total(stats: dict[str, Any], key: str) -> int:
     return sum(count[key] for count in stats["dropped"].values())
 
 
-@pytest.mark.parametrize("policy", ["drop-tail", "red"])
+SETTINGS: dict[str, dict[str, str]] = {
+    "drop-tail": {"limit": "20KB"},
+    "drop-front": {"limit": "20KB"},
+    "red": RED,
+    "dt-ecn": {"limit": "20KB", "utilisation": "30%"},
+    "isred": RED | {"slope": "1e6"},
+    "fn": {"limit": "20KB", "window": "64", "t": "100us", "ecn": "on"},
+    "ared": RED | {"interval": "200us"},
+    "pie": {"limit": "20KB", "target": "50us", "tupdate": "50us", "burst": "0", "beta": "10", "ecn": "on"},
+    "codel": {"limit": "20KB", "target": "20us", "interval": "100us", "ecn": "on"},
+    "pi2": {"limit": "20KB", "target": "50us", "tupdate": "50us", "beta": "40"},
+}
+"""An overload for every policy; those that the model does not build yet are skipped."""
+
+
+def built(policy: str) -> None:
+    """Skips a test of a policy that the model does not have."""
+    name = weir.policy_of(policy).name
+    if name not in Core().device.capabilities.policies:
+        pytest.skip(f"{name} is not built into the model")
+
+
+@pytest.mark.parametrize("policy", SETTINGS)
 def test_every_packet_and_byte_is_accounted_for(source: Path, policy: str) -> None:
-    settings = RED if policy == "red" else {"limit": "20KB"}
-    stats = run(source, "out", policy=policy, settings=settings)
+    built(policy)
+    stats = run(source, "out", policy=policy, settings=SETTINGS[policy], plot=source.with_name("p.png"))
+    assert source.with_name("p.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     sent = [packet.data for packet in read_capture(source)]
     received = [packet.data for packet in read_capture(source.with_name("out.pcap"))]
     assert stats["rx"] == {"packets": len(sent), "bytes": sum(map(len, sent))}
@@ -71,6 +98,31 @@ def test_every_packet_and_byte_is_accounted_for(source: Path, policy: str) -> No
         assert stats["rx"][key] == stats["tx"][key] + total(stats, key)
     assert total(stats, "packets") > 10
     assert json.loads(source.with_name("out.json").read_text()) == stats
+
+
+def test_a_queue_over_its_limit_drops_its_oldest_packets(source: Path) -> None:
+    tail = run(source, "tail", policy="drop-tail", settings={"limit": "20KB"})
+    front = run(source, "front", policy="drop-front", settings={"limit": "20KB"})
+    assert front["dropped"]["front"]["packets"] > 10 and front["dropped"]["overflow"]["packets"] == 0
+    assert tail["dropped"]["overflow"]["packets"] > 10 and tail["dropped"]["front"]["packets"] == 0
+    assert front["delay"]["p50_ns"] < tail["delay"]["p50_ns"]
+    last = list(read_capture(source))[-1].data
+    assert list(read_capture(source.with_name("front.pcap")))[-1].data == last
+    with source.with_name("front.csv").open() as file:
+        heads = [row for row in csv.DictReader(file) if row["cause"] == "front"]
+    assert {(row["kind"], row["action"]) for row in heads} == {("departure", "drop")}
+    assert len(heads) == front["dropped"]["front"]["packets"]
+    red = run(source, "red", settings=RED | {"front": "on", "limit": "10KB", "max": "8KB", "probability": "0.01"})
+    assert red["dropped"]["front"]["packets"] > 0
+
+
+def test_a_policy_that_is_not_built_is_told(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = [p.name for p in weir.policies() if p.name not in Core().device.capabilities.policies]
+    if not missing:
+        pytest.skip("every policy is built into the model")
+    code = cli.main(["replay", str(source), str(source.with_name("out.pcap")), "--policy", missing[0]])
+    assert code == 2
+    assert f"policy {missing[0]} is not built into this core; choose one of" in capsys.readouterr().err
 
 
 def test_only_ect_packets_are_marked_and_checksums_stay_right(source: Path) -> None:
@@ -140,7 +192,7 @@ def test_trace_agrees_with_the_statistics(source: Path) -> None:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == [
         "time_ns", "kind", "queue", "action", "cause", "ecn", "length", "q_bytes", "q_packets", "q_frames", "avg",
-        "count", "p", "u", "idle_slots", "sojourn_ns", "seq", "unit", "policy",
+        "count", "p", "u", "idle_slots", "sojourn_ns", "seq", "unit", "policy", "state0", "state1", "state2", "state3",
     ]  # fmt: skip
     arrivals = [row for row in rows if row["kind"] == "arrival"]
     departures = [row for row in rows if row["kind"] == "departure"]
@@ -207,16 +259,63 @@ def test_plot_is_a_picture(source: Path, unit: str) -> None:
     assert source.with_name("p.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_long_and_empty_histories_are_drawn(tmp_path: Path) -> None:
-    import numpy as np
+@pytest.mark.parametrize("below", [None, plot.Below("p"), plot.Below("sojourn", 5e6)])
+@pytest.mark.parametrize("count", [0, 500, 20_000])
+def test_long_short_and_empty_histories_are_drawn(tmp_path: Path, count: int, below: plot.Below | None) -> None:
+    history = plot.History(0, 0)
+    if count:
+        history.add(made_up(count))
+    plot.draw(tmp_path / "p.png", history, "title", "", [("min", 1e4)], below=below)
+    assert (tmp_path / "p.png").stat().st_size > 1000
 
-    from weir_sim.trace import RECORD
 
-    records = np.zeros(20_000, RECORD)
-    records["time_ns"] = np.arange(20_000) * 1000
+def made_up(count: int) -> Records:
+    """Arrivals, departures and ticks in turn."""
+    records = np.zeros(count, RECORD)
+    records["time_ns"] = np.arange(count) * 1000
+    records["kind"] = np.arange(count) % 3
     records["q_bytes"] = 50_000
-    long = plot.History(0, 0)
-    long.add(records)
-    plot.draw(tmp_path / "long.png", long, "long", "", [("min", 1e4)])
-    plot.draw(tmp_path / "empty.png", plot.History(0, 0), "empty")
-    assert (tmp_path / "long.png").stat().st_size > 1000 < (tmp_path / "empty.png").stat().st_size
+    records["p"] = 0.25
+    records["sojourn_ns"] = 3_000_000
+    return records
+
+
+def test_verdicts_at_departure_are_told_apart() -> None:
+    """Tally and picture: by the policy, from the front, or only marked at the arrival."""
+    rows = [
+        (trace.ARRIVAL, trace.MARK, trace.EARLY), (trace.ARRIVAL, trace.DROP, trace.FORCED),
+        (trace.DEPARTURE, trace.MARK, trace.NONE), (trace.DEPARTURE, trace.MARK, trace.FORCED),
+        (trace.DEPARTURE, trace.DROP, trace.EARLY), (trace.DEPARTURE, trace.DROP, trace.FORCED),
+        (trace.DEPARTURE, trace.DROP, trace.FRONT), (trace.DEPARTURE, trace.DROP, trace.LINK_DOWN),
+        (trace.DEPARTURE, trace.ACCEPT, trace.NONE), (trace.TICK, 0, 0),
+    ]  # fmt: skip
+    records = np.zeros(len(rows), RECORD)
+    for name, column in zip(("kind", "action", "cause"), zip(*rows, strict=True), strict=True):
+        records[name] = column
+    records["length"] = 100
+    tally = replay._Tally()
+    tally.add(records)
+    assert tally.marked == {"packets": 2, "bytes": 200}
+    found = {name: count["packets"] for name, count in tally.dropped.items()}
+    assert found == {"early": 0, "forced": 3, "overflow": 0, "front": 1}
+    assert len(tally.sojourns[0]) == 3
+    history = plot.History(0, 0)
+    history.add(records)
+    _, action, cause = history.verdicts()
+    lanes = {v.name: int(plot._chosen(v, action, cause).sum()) for v in plot.VERDICTS}
+    assert lanes == {"marked CE": 2, "early drop": 0, "forced drop": 3, "overflow": 0, "front drop": 1}
+
+
+def test_ticks_have_their_own_line(tmp_path: Path) -> None:
+    words = np.array([[5, 7 | 2 << 16 | 2 << 20, 6 << 16, 11, 12, 13, 14, 99, 99, 99, 99, 99]], np.uint32)
+    records = trace.decode(words)
+    with (tmp_path / "t.csv").open("wb") as file:
+        trace.write_csv_header(file)
+        trace.write_csv(file, records)
+    (row,) = csv.DictReader((tmp_path / "t.csv").open())
+    told = {key: value for key, value in row.items() if value}
+    assert told == {
+        "time_ns": str(7 << 32 | 5), "kind": "tick", "queue": "2", "policy": "pie", "state0": "11", "state1": "12",
+        "state2": "13", "state3": "14",
+    }  # fmt: skip
+    assert records["q_bytes"][0] == records["length"][0] == records["seq"][0] == records["sojourn_ns"][0] == 0

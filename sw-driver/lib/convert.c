@@ -1,7 +1,8 @@
 /* Natural units to fixed point and back: the only place in the project that does it. Formats are those of
- * docs/modules/ewma.md and red.md, error bounds those of docs/libweir.md. */
+ * docs/modules and docs/policy-registers.md, error bounds those of docs/libweir.md. What belongs to one policy is in
+ * policy_<name>.c. */
 #include "internal.h"
-#include "weir_regs.h"
+#include "registers_policies.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 #define EXPONENT_MAX 63
 #define THRESHOLD_ONE 2048.0 /* UQ21.11 */
 #define PROBABILITY_ONE 4294967296.0 /* UQ0.32, whose largest value stands for 1 */
-#define SLOPE_ONE 131072.0 /* 2^17 */
-#define MEAN_ONE 1048576.0 /* 2^20 */
+#define NS_PER_US 1e3
+#define GAIN_ONE (1099511627776.0 / 1e9) /* 2^40 a ns, of 1/s */
 #define COST_ONE 524288.0 /* UQ17.19 */
 #define BIT_NS_PER_BYTE 8e9 /* bit/s * ns a byte */
 #define DEFAULT_SHAPER_BURST 1538.0
@@ -69,12 +70,12 @@ uint64_t weir_to_decay(uint64_t weight)
 	return (uint64_t)roundl(ldexpl(decay, 36));
 }
 
-static uint32_t to_probability(double probability)
+uint32_t weir_probability_word(double probability)
 {
 	return (uint32_t)fmin(round(probability * PROBABILITY_ONE), PROBABILITY_ONE - 1);
 }
 
-static double from_probability(uint32_t word)
+double weir_from_probability(uint32_t word)
 {
 	return word == UINT32_MAX ? 1 : word / PROBABILITY_ONE;
 }
@@ -84,62 +85,78 @@ double weir_round_threshold(double value)
 	return round(value * THRESHOLD_ONE) / THRESHOLD_ONE;
 }
 
-static uint32_t to_threshold(double value)
+uint32_t weir_threshold_word(double value)
 {
 	return (uint32_t)(weir_round_threshold(value) * THRESHOLD_ONE);
 }
 
-#define FIELD(name, value) ((uint32_t)(value) << name##_SHIFT)
-#define TAKE(name, word) ((word) >> name##_SHIFT & name##_MASK)
-
-static void convert_red(const struct weir_queue_config *c, struct weir_queue_registers *r)
+double weir_from_threshold(uint32_t word)
 {
-	double min, max, probability;
-
-	r->red_flags = FIELD(WEIR_Q_RED_FLAGS_SPREAD, c->spread) | FIELD(WEIR_Q_RED_FLAGS_BYTE_MODE, c->bytemode) |
-		       FIELD(WEIR_Q_RED_FLAGS_GENTLE, c->gentle) | FIELD(WEIR_Q_RED_FLAGS_ECN, c->ecn) |
-		       FIELD(WEIR_Q_RED_FLAGS_HARDDROP, c->harddrop) | FIELD(WEIR_Q_RED_FLAGS_NODROP, c->nodrop) |
-		       FIELD(WEIR_Q_RED_FLAGS_EXEMPT_FIRST, c->exempt_first);
-	r->red_weight = weir_to_weight(c->weight);
-	r->red_decay = weir_to_decay(r->red_weight);
-	r->red_idle_rate = weir_to_scaled(c->bandwidth / (c->avpkt * BIT_NS_PER_BYTE));
-	r->red_min = to_threshold(c->min);
-	r->red_max = to_threshold(c->max);
-	r->red_maxp = to_probability(c->probability);
-	/* Slopes of thresholds and max_p as they were rounded: p is max_p at max, whatever the band's width, and
-	 * what is read back converts to the same words again. */
-	min = r->red_min / THRESHOLD_ONE;
-	max = r->red_max / THRESHOLD_ONE;
-	probability = from_probability(r->red_maxp);
-	r->red_slope = weir_to_scaled(probability / (max - min) * SLOPE_ONE);
-	r->red_gentle_slope = weir_to_scaled((1 - probability) / max * SLOPE_ONE);
-	r->red_mean = weir_to_scaled(MEAN_ONE / c->avpkt);
+	return word / THRESHOLD_ONE;
 }
 
-int weir_convert_queue(const struct weir_capabilities *caps, const struct weir_queue_config *config,
-		       struct weir_queue_registers *registers)
+uint32_t weir_time_word(double microseconds)
 {
-	struct weir_queue_config c = *config;
-	int status = weir_config_complete(caps, &c);
-
-	if (!status)
-		status = weir_config_check(caps, &c);
-	if (status)
-		return status;
-	memset(registers, 0, sizeof(*registers));
-	registers->policy = FIELD(WEIR_Q_POLICY_POLICY, c.policy) | FIELD(WEIR_Q_POLICY_UNIT, c.unit) |
-			    FIELD(WEIR_Q_POLICY_STRICT, c.strict);
-	registers->limit_bytes = (uint32_t)c.limit_bytes;
-	registers->limit_packets = (uint32_t)c.limit_packets;
-	registers->reserve_cells = (uint32_t)c.reserve;
-	registers->quantum = (uint32_t)c.quantum;
-	if (c.policy == WEIR_POLICY_RED)
-		convert_red(&c, registers);
-	return WEIR_OK;
+	return (uint32_t)fmin(round(microseconds * NS_PER_US), UINT32_MAX);
 }
 
-/* An end of the range, for a value that only rounding took over it. */
-static double settle(double value, double min, double max)
+double weir_from_time(uint32_t word)
+{
+	return word / NS_PER_US;
+}
+
+uint32_t weir_scaled_word(double value)
+{
+	const struct weir_scaled scaled = weir_to_scaled(value);
+
+	if (!scaled.mantissa) /* one word for 0 */
+		return 0;
+	return WEIR_FIELD(WEIR_SCALED_MANTISSA, scaled.mantissa) | WEIR_FIELD(WEIR_SCALED_EXPONENT, scaled.exponent);
+}
+
+double weir_from_scaled_word(uint32_t word)
+{
+	const struct weir_scaled scaled = { WEIR_TAKE(WEIR_SCALED_MANTISSA, word), WEIR_TAKE(WEIR_SCALED_EXPONENT, word) };
+
+	return weir_from_scaled(scaled);
+}
+
+/* value = MANTISSA * 2^(EXPONENT - bias), normalised where the exponent reaches; more than the largest is the largest. */
+uint32_t weir_wide_word(double value, int bias)
+{
+	int power, exponent;
+	double mantissa;
+
+	if (!(value > 0))
+		return 0;
+	mantissa = frexp(value, &power); /* value = mantissa * 2^power, mantissa in [0.5, 1) */
+	exponent = power - MANTISSA_BITS + bias;
+	mantissa = round(ldexp(mantissa, MANTISSA_BITS));
+	if (mantissa == ldexp(1, MANTISSA_BITS)) {
+		mantissa /= 2;
+		exponent++;
+	}
+	if (exponent < 0) {
+		mantissa = round(ldexp(value, bias));
+		exponent = 0;
+	} else if (exponent > EXPONENT_MAX) {
+		mantissa = ldexp(1, MANTISSA_BITS) - 1;
+		exponent = EXPONENT_MAX;
+	}
+	return WEIR_FIELD(WEIR_SCALED_MANTISSA, mantissa) | WEIR_FIELD(WEIR_SCALED_EXPONENT, exponent);
+}
+
+double weir_from_wide_word(uint32_t word, int bias)
+{
+	return ldexp(WEIR_TAKE(WEIR_SCALED_MANTISSA, word), (int)WEIR_TAKE(WEIR_SCALED_EXPONENT, word) - bias);
+}
+
+uint32_t weir_gain_word(double per_second)
+{
+	return weir_scaled_word(per_second * GAIN_ONE);
+}
+
+double weir_settle(double value, double min, double max)
 {
 	const double rounding = 0x1p-17;
 
@@ -148,100 +165,138 @@ static double settle(double value, double min, double max)
 	return value > max && value < max * (1 + rounding) ? max : value;
 }
 
-static void convert_red_back(const struct weir_queue_registers *r, struct weir_queue_config *c)
+double weir_shortest(double value, uint32_t word, uint32_t (*to_word)(double value))
 {
-	const struct weir_parameter *bandwidth = weir_find_parameter(WEIR_SCOPE_QUEUE, "bandwidth");
+	for (int digits = 1; digits < 16; digits++) {
+		/* rounds to so many digits, as text would */
+		const double power = value == 0 ? 1 : pow(10, digits - 1 - floor(log10(fabs(value))));
+		const double candidate = isfinite(power) ? round(value * power) / power : value;
 
-	c->spread = (int)TAKE(WEIR_Q_RED_FLAGS_SPREAD, r->red_flags);
-	if (c->spread > WEIR_SPREAD_UNIFORM_WAIT) /* as the hardware takes it */
-		c->spread = WEIR_SPREAD_UNIFORM_WAIT;
-	c->bytemode = (int)TAKE(WEIR_Q_RED_FLAGS_BYTE_MODE, r->red_flags);
-	c->gentle = (int)TAKE(WEIR_Q_RED_FLAGS_GENTLE, r->red_flags);
-	c->ecn = (int)TAKE(WEIR_Q_RED_FLAGS_ECN, r->red_flags);
-	c->harddrop = (int)TAKE(WEIR_Q_RED_FLAGS_HARDDROP, r->red_flags);
-	c->nodrop = (int)TAKE(WEIR_Q_RED_FLAGS_NODROP, r->red_flags);
-	c->exempt_first = (int)TAKE(WEIR_Q_RED_FLAGS_EXEMPT_FIRST, r->red_flags);
-	c->weight = ldexp((double)r->red_weight, -36);
-	c->min = r->red_min / THRESHOLD_ONE;
-	c->max = r->red_max / THRESHOLD_ONE;
-	c->probability = from_probability(r->red_maxp);
-	if (r->red_mean.mantissa)
-		c->avpkt = round(MEAN_ONE / weir_from_scaled(r->red_mean)); /* whole, so this is exact */
-	if (r->red_mean.mantissa && r->red_idle_rate.mantissa)
-		c->bandwidth = settle(weir_from_scaled(r->red_idle_rate) * c->avpkt * BIT_NS_PER_BYTE,
-				      bandwidth->min, bandwidth->max);
+		if (to_word(candidate) == word)
+			return candidate;
+	}
+	return value;
+}
+
+double weir_from_gain_word(uint32_t word)
+{
+	return weir_shortest(weir_from_scaled_word(word) / GAIN_ONE, word, weir_gain_word);
+}
+
+/* ---- queues -------------------------------------------------------------------------------------------- */
+
+static void add_words(const struct weir_policy_ops *ops, struct weir_queue_registers *r)
+{
+	if (ops->base)
+		add_words(ops->base, r);
+	for (size_t i = 0; i < ops->word_count && r->count < WEIR_QUEUE_WORDS; i++)
+		r->words[r->count++] = (struct weir_word){ ops->words[i].name, ops->words[i].offset, 0 };
+}
+
+void weir_registers_of(const struct weir_policy_ops *ops, struct weir_queue_registers *r)
+{
+	static const struct weir_register_name common[] = {
+		{ "POLICY", WEIR_Q_POLICY },
+		{ "LIMIT_BYTES", WEIR_Q_LIMIT_BYTES },
+		{ "LIMIT_PACKETS", WEIR_Q_LIMIT_PACKETS },
+		{ "RESERVE_CELLS", WEIR_Q_RESERVE_CELLS },
+		{ "QUANTUM", WEIR_Q_QUANTUM },
+	};
+	const struct weir_policy_ops every = { WEIR_WORDS(common) };
+
+	memset(r, 0, sizeof(*r));
+	add_words(&every, r);
+	add_words(ops, r);
+	weir_put(r, WEIR_Q_POLICY, WEIR_FIELD(WEIR_Q_POLICY_POLICY, ops->info.id));
+}
+
+void weir_put(struct weir_queue_registers *r, uint32_t offset, uint32_t value)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		if (r->words[i].offset == offset)
+			r->words[i].value = value;
+}
+
+uint32_t weir_take(const struct weir_queue_registers *r, uint32_t offset)
+{
+	for (uint32_t i = 0; i < r->count && i < WEIR_QUEUE_WORDS; i++)
+		if (r->words[i].offset == offset)
+			return r->words[i].value;
+	return 0;
+}
+
+static void convert_policy(const struct weir_policy_ops *ops, const struct weir_queue_config *c,
+			   struct weir_queue_registers *r)
+{
+	if (ops->base)
+		convert_policy(ops->base, c, r);
+	if (ops->convert)
+		ops->convert(c, r);
+}
+
+int weir_convert_queue(const struct weir_capabilities *caps, const struct weir_queue_config *config,
+		       struct weir_queue_registers *registers)
+{
+	struct weir_queue_config c = *config;
+	const struct weir_policy_ops *ops = weir_policy_of(c.policy);
+	int status = weir_config_complete(caps, &c);
+
+	if (!status)
+		status = weir_config_check(caps, &c);
+	if (status)
+		return status;
+	weir_registers_of(ops, registers);
+	weir_put(registers, WEIR_Q_POLICY,
+		 WEIR_FIELD(WEIR_Q_POLICY_POLICY, c.policy) | WEIR_FIELD(WEIR_Q_POLICY_UNIT, c.unit) |
+			 WEIR_FIELD(WEIR_Q_POLICY_DROP_FRONT, c.front) | WEIR_FIELD(WEIR_Q_POLICY_STRICT, c.strict));
+	weir_put(registers, WEIR_Q_LIMIT_BYTES, (uint32_t)c.limit_bytes);
+	weir_put(registers, WEIR_Q_LIMIT_PACKETS, (uint32_t)c.limit_packets);
+	weir_put(registers, WEIR_Q_RESERVE_CELLS, (uint32_t)c.reserve);
+	weir_put(registers, WEIR_Q_QUANTUM, (uint32_t)c.quantum);
+	convert_policy(ops, &c, registers);
+	return WEIR_OK;
+}
+
+static void convert_policy_back(const struct weir_capabilities *caps, const struct weir_policy_ops *ops,
+				const struct weir_queue_registers *r, struct weir_queue_config *c)
+{
+	if (ops->base)
+		convert_policy_back(caps, ops->base, r, c);
+	if (ops->convert_back)
+		ops->convert_back(caps, r, c);
 }
 
 int weir_convert_queue_back(const struct weir_capabilities *caps, const struct weir_queue_registers *registers,
 			    struct weir_queue_config *config)
 {
+	const uint32_t word = weir_take(registers, WEIR_Q_POLICY);
+	const int policy = (int)WEIR_TAKE(WEIR_Q_POLICY_POLICY, word);
 	struct weir_queue_config c;
-	int policy = (int)TAKE(WEIR_Q_POLICY_POLICY, registers->policy);
 	int status = weir_queue_defaults(policy, &c);
 
 	if (status)
 		return status;
-	c.unit = (int)TAKE(WEIR_Q_POLICY_UNIT, registers->policy);
+	c.unit = (int)WEIR_TAKE(WEIR_Q_POLICY_UNIT, word);
 	if (c.unit > WEIR_UNIT_FRAMES) /* as the hardware takes it */
 		c.unit = WEIR_UNIT_BYTES;
-	c.strict = (int)TAKE(WEIR_Q_POLICY_STRICT, registers->policy);
+	c.strict = (int)WEIR_TAKE(WEIR_Q_POLICY_STRICT, word);
+	c.front = (int)WEIR_TAKE(WEIR_Q_POLICY_DROP_FRONT, word);
 	/* after reset the limits are above what the core can hold, which is the same as all it can hold */
-	c.limit_bytes = fmin(registers->limit_bytes, weir_buffer_bytes(caps));
-	c.limit_packets = fmin(registers->limit_packets, caps->descriptors);
-	c.reserve = registers->reserve_cells;
-	c.quantum = registers->quantum;
-	if (policy == WEIR_POLICY_RED)
-		convert_red_back(registers, &c);
+	c.limit_bytes = fmin(weir_take(registers, WEIR_Q_LIMIT_BYTES), weir_buffer_bytes(caps));
+	c.limit_packets = fmin(weir_take(registers, WEIR_Q_LIMIT_PACKETS), caps->descriptors);
+	c.reserve = weir_take(registers, WEIR_Q_RESERVE_CELLS);
+	c.quantum = weir_take(registers, WEIR_Q_QUANTUM);
+	convert_policy_back(caps, weir_policy_of(policy), registers, &c);
 	*config = c;
 	return WEIR_OK;
 }
 
-static uint32_t scaled_word(struct weir_scaled scaled)
-{
-	return FIELD(WEIR_Q_RED_SLOPE_MANTISSA, scaled.mantissa) | FIELD(WEIR_Q_RED_SLOPE_EXPONENT, scaled.exponent);
-}
-
-int weir_queue_words(const struct weir_queue_registers *r, uint32_t *offsets, uint32_t *values, const char **names)
-{
-	const struct {
-		const char *name;
-		uint32_t offset, value;
-	} words[WEIR_QUEUE_WORDS] = {
-		{ "POLICY", WEIR_Q_POLICY, r->policy },
-		{ "LIMIT_BYTES", WEIR_Q_LIMIT_BYTES, r->limit_bytes },
-		{ "LIMIT_PACKETS", WEIR_Q_LIMIT_PACKETS, r->limit_packets },
-		{ "RESERVE_CELLS", WEIR_Q_RESERVE_CELLS, r->reserve_cells },
-		{ "QUANTUM", WEIR_Q_QUANTUM, r->quantum },
-		{ "RED_FLAGS", WEIR_Q_RED_FLAGS, r->red_flags },
-		{ "RED_WEIGHT_LO", WEIR_Q_RED_WEIGHT_LO, (uint32_t)r->red_weight },
-		{ "RED_WEIGHT_HI", WEIR_Q_RED_WEIGHT_HI, (uint32_t)(r->red_weight >> 32) },
-		{ "RED_DECAY_LO", WEIR_Q_RED_DECAY_LO, (uint32_t)r->red_decay },
-		{ "RED_DECAY_HI", WEIR_Q_RED_DECAY_HI, (uint32_t)(r->red_decay >> 32) },
-		{ "RED_IDLE_RATE", WEIR_Q_RED_IDLE_RATE, scaled_word(r->red_idle_rate) },
-		{ "RED_MIN", WEIR_Q_RED_MIN, r->red_min },
-		{ "RED_MAX", WEIR_Q_RED_MAX, r->red_max },
-		{ "RED_SLOPE", WEIR_Q_RED_SLOPE, scaled_word(r->red_slope) },
-		{ "RED_GENTLE_SLOPE", WEIR_Q_RED_GENTLE_SLOPE, scaled_word(r->red_gentle_slope) },
-		{ "RED_MAXP", WEIR_Q_RED_MAXP, r->red_maxp },
-		{ "RED_MEAN", WEIR_Q_RED_MEAN, scaled_word(r->red_mean) },
-	};
-	int count = TAKE(WEIR_Q_POLICY_POLICY, r->policy) == WEIR_POLICY_RED ? WEIR_QUEUE_WORDS : 5;
-
-	for (int i = 0; i < count; i++) {
-		if (offsets)
-			offsets[i] = words[i].offset;
-		if (values)
-			values[i] = words[i].value;
-		if (names)
-			names[i] = words[i].name;
-	}
-	return count;
-}
+/* ---- shaper -------------------------------------------------------------------------------------------- */
 
 static int check_shaper(const struct weir_capabilities *caps, const char *name, double value, double max,
 			const char *advice)
 {
-	const struct weir_parameter *p = weir_find_parameter(WEIR_SCOPE_SHAPER, name);
+	const struct weir_parameter *p = &weir_shaper_row_of(name)->parameter;
 	double low, high;
 
 	weir_parameter_range(caps, p, &low, &high);
@@ -289,11 +344,11 @@ int weir_convert_shaper(const struct weir_capabilities *caps, const struct weir_
 void weir_convert_shaper_back(const struct weir_capabilities *caps, const struct weir_shaper_registers *registers,
 			      struct weir_shaper *shaper)
 {
-	const struct weir_parameter *rate = weir_find_parameter(WEIR_SCOPE_SHAPER, "rate");
+	const struct weir_parameter *rate = &weir_shaper_row_of("rate")->parameter;
 
 	shaper->rate = 0;
 	if (registers->cost)
-		shaper->rate = settle(BIT_NS_PER_BYTE * COST_ONE / (double)registers->cost, rate->min, caps->line_rate);
+		shaper->rate = weir_settle(BIT_NS_PER_BYTE * COST_ONE / (double)registers->cost, rate->min, caps->line_rate);
 	shaper->burst = burst_bytes(shaper->rate, registers->burst);
 	shaper->overhead = registers->overhead;
 }

@@ -1,7 +1,7 @@
 /* A device behind a register bus: opening, configuration, counters. Public calls hold the handle's lock. */
 #define _POSIX_C_SOURCE 200809L
 #include "device.h"
-#include "weir_regs.h"
+#include "registers_policies.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,9 +11,7 @@
 /* Status reads before a wait is given up: the core needs at most a sweep of its counters and its free list. */
 #define MOST_POLLS 200000
 #define WRITE_ONE 1U
-#define QUEUES_KNOWN 8U
 
-#define TAKE(name, word) ((word) >> name##_SHIFT & name##_MASK)
 #define PLACED(name) ((uint32_t)name##_MASK << name##_SHIFT)
 
 int weir_rd(struct weir *w, uint32_t address, uint32_t *value)
@@ -123,13 +121,13 @@ static int identify(struct weir *w)
 	status = weir_rd(w, WEIR_VERSION, &w->caps.version);
 	if (status)
 		return status;
-	if (TAKE(WEIR_VERSION_MAJOR, w->caps.version) != KNOWN_MAJOR)
+	if (WEIR_TAKE(WEIR_VERSION_MAJOR, w->caps.version) != KNOWN_MAJOR)
 		return weir_fail(WEIR_E_DEVICE,
 				 "the core's register map has version %u.%u.%u, this library knows %u.x; use a libweir of "
 				 "the core's version",
-				 (unsigned int)TAKE(WEIR_VERSION_MAJOR, w->caps.version),
-				 (unsigned int)TAKE(WEIR_VERSION_MINOR, w->caps.version),
-				 (unsigned int)TAKE(WEIR_VERSION_PATCH, w->caps.version), KNOWN_MAJOR);
+				 (unsigned int)WEIR_TAKE(WEIR_VERSION_MAJOR, w->caps.version),
+				 (unsigned int)WEIR_TAKE(WEIR_VERSION_MINOR, w->caps.version),
+				 (unsigned int)WEIR_TAKE(WEIR_VERSION_PATCH, w->caps.version), KNOWN_MAJOR);
 	return WEIR_OK;
 }
 
@@ -152,17 +150,17 @@ static int read_capabilities(struct weir *w)
 		status = weir_rd(w, WEIR_CELL_BYTES, &c->cell_bytes);
 	if (status)
 		return status;
-	c->queues = TAKE(WEIR_PARAMS_QUEUES, params);
-	c->data_width = TAKE(WEIR_PARAMS_DATA_WIDTH, params);
+	c->queues = WEIR_TAKE(WEIR_PARAMS_QUEUES, params);
+	c->data_width = WEIR_TAKE(WEIR_PARAMS_DATA_WIDTH, params);
 	c->line_rate = (double)c->data_width * c->clock_hz;
-	if (c->queues < 1 || c->queues > QUEUES_KNOWN || c->cells < 2 || c->cell_bytes < 1 || c->descriptors < 1 ||
+	if (c->queues < 1 || c->queues > WEIR_QUEUES_KNOWN || c->cells < 2 || c->cell_bytes < 1 || c->descriptors < 1 ||
 	    c->line_rate <= 0)
 		return weir_fail(WEIR_E_DEVICE,
 				 "the core reports %u queues, %u cells of %u bytes, %u descriptors, %u bits at %u Hz: "
 				 "allowed are 1 to %u queues and nothing that is 0; check the core's build",
 				 (unsigned int)c->queues, (unsigned int)c->cells, (unsigned int)c->cell_bytes,
 				 (unsigned int)c->descriptors, (unsigned int)c->data_width, (unsigned int)c->clock_hz,
-				 QUEUES_KNOWN);
+				 WEIR_QUEUES_KNOWN);
 	status = shape_read(w, &shaper);
 	if (!status)
 		learn_link_rate(w, &shaper);
@@ -228,7 +226,7 @@ int weir_get_capabilities(struct weir *w, struct weir_capabilities *caps)
 void weir_capabilities_full(struct weir_capabilities *caps)
 {
 	*caps = (struct weir_capabilities){
-		.features = 1U << WEIR_POLICY_DROP_TAIL | 1U << WEIR_POLICY_RED | 1U << 16,
+		.features = 1U << 16,
 		.queues = 4,
 		.data_width = 64,
 		.cells = 16384,
@@ -238,6 +236,10 @@ void weir_capabilities_full(struct weir_capabilities *caps)
 		.line_rate = 10e9,
 		.link_rate = 10e9,
 	};
+	const struct weir_policy_info *info;
+
+	for (size_t i = 0; (info = weir_policy_at(i)); i++)
+		caps->features |= 1U << info->id;
 }
 
 /* ---- queues -------------------------------------------------------------------------------------------- */
@@ -272,11 +274,14 @@ static int shared_cells(struct weir *w, unsigned int queue, double reserve, uint
 static int prepare(struct weir *w, unsigned int queue, const struct weir_queue_config *config,
 		   struct weir_queue_registers *registers, uint32_t *shared)
 {
+	const struct weir_policy_ops *ops = weir_policy_of(config->policy);
 	int status = check_queue(w, queue);
 
 	if (!status)
 		status = weir_convert_queue(&w->caps, config, registers);
-	return status ? status : shared_cells(w, queue, registers->reserve_cells, shared);
+	if (!status && ops->place)
+		status = ops->place(w, queue, registers);
+	return status ? status : shared_cells(w, queue, weir_take(registers, WEIR_Q_RESERVE_CELLS), shared);
 }
 
 static int queue_check(struct weir *w, unsigned int queue, const struct weir_queue_config *config)
@@ -308,12 +313,10 @@ static int share_cells(struct weir *w, uint32_t shared)
 
 static int write_queue(struct weir *w, unsigned int queue, const struct weir_queue_registers *registers)
 {
-	uint32_t offsets[WEIR_QUEUE_WORDS], values[WEIR_QUEUE_WORDS];
-	int count = weir_queue_words(registers, offsets, values, NULL);
 	int status = WEIR_OK;
 
-	for (int i = 0; i < count && !status; i++)
-		status = weir_wr(w, queue_address(queue, offsets[i]), values[i]);
+	for (uint32_t i = 0; i < registers->count && !status; i++)
+		status = weir_wr(w, queue_address(queue, registers->words[i].offset), registers->words[i].value);
 	if (!status)
 		status = weir_wr(w, queue_address(queue, WEIR_Q_APPLY), WRITE_ONE);
 	return status ? status : wait_low(w, PLACED(WEIR_STATUS_APPLY_BUSY), "APPLY");
@@ -342,57 +345,25 @@ int weir_queue_apply(struct weir *w, unsigned int queue, const struct weir_queue
 	LOCKED(w, queue_apply(w, queue, config));
 }
 
-static int rd_scaled(struct weir *w, uint32_t address, struct weir_scaled *scaled)
-{
-	uint32_t word;
-	int status = weir_rd(w, address, &word);
-
-	if (status)
-		return status;
-	scaled->mantissa = TAKE(WEIR_Q_RED_SLOPE_MANTISSA, word);
-	scaled->exponent = TAKE(WEIR_Q_RED_SLOPE_EXPONENT, word);
-	return WEIR_OK;
-}
-
-static int read_red(struct weir *w, unsigned int queue, struct weir_queue_registers *r)
-{
-	int status = weir_rd(w, queue_address(queue, WEIR_Q_RED_FLAGS), &r->red_flags);
-
-	if (!status)
-		status = rd64(w, queue_address(queue, WEIR_Q_RED_WEIGHT_LO), &r->red_weight);
-	if (!status)
-		status = rd64(w, queue_address(queue, WEIR_Q_RED_DECAY_LO), &r->red_decay);
-	if (!status)
-		status = rd_scaled(w, queue_address(queue, WEIR_Q_RED_IDLE_RATE), &r->red_idle_rate);
-	if (!status)
-		status = weir_rd(w, queue_address(queue, WEIR_Q_RED_MIN), &r->red_min);
-	if (!status)
-		status = weir_rd(w, queue_address(queue, WEIR_Q_RED_MAX), &r->red_max);
-	if (!status)
-		status = weir_rd(w, queue_address(queue, WEIR_Q_RED_MAXP), &r->red_maxp);
-	if (!status)
-		status = rd_scaled(w, queue_address(queue, WEIR_Q_RED_MEAN), &r->red_mean);
-	return status;
-}
-
 static int queue_read(struct weir *w, unsigned int queue, struct weir_queue_config *config)
 {
+	const struct weir_policy_ops *ops;
 	struct weir_queue_registers r;
-	int status = check_queue(w, queue);
+	uint32_t word;
+	int policy, status = check_queue(w, queue);
 
-	memset(&r, 0, sizeof(r));
 	if (!status)
-		status = weir_rd(w, queue_address(queue, WEIR_Q_POLICY), &r.policy);
-	if (!status)
-		status = weir_rd(w, queue_address(queue, WEIR_Q_LIMIT_BYTES), &r.limit_bytes);
-	if (!status)
-		status = weir_rd(w, queue_address(queue, WEIR_Q_LIMIT_PACKETS), &r.limit_packets);
-	if (!status)
-		status = weir_rd(w, queue_address(queue, WEIR_Q_RESERVE_CELLS), &r.reserve_cells);
-	if (!status)
-		status = weir_rd(w, queue_address(queue, WEIR_Q_QUANTUM), &r.quantum);
-	if (!status && TAKE(WEIR_Q_POLICY_POLICY, r.policy) == WEIR_POLICY_RED)
-		status = read_red(w, queue, &r);
+		status = weir_rd(w, queue_address(queue, WEIR_Q_POLICY), &word);
+	if (status)
+		return status;
+	policy = (int)WEIR_TAKE(WEIR_Q_POLICY_POLICY, word);
+	ops = weir_policy_of(policy);
+	if (!ops)
+		return weir_no_policy(policy);
+	weir_registers_of(ops, &r);
+	r.words[0].value = word;
+	for (uint32_t i = 1; i < r.count && !status; i++)
+		status = weir_rd(w, queue_address(queue, r.words[i].offset), &r.words[i].value);
 	return status ? status : weir_convert_queue_back(&w->caps, &r, config);
 }
 
@@ -598,7 +569,6 @@ static int read_counts(struct weir *w, uint32_t base, const struct count_at *lis
 
 #define COUNT(name, field) { WEIR_Q_##name##_PACKETS_LO, offsetof(struct weir_counters, field) }
 #define CORE_COUNT(name, field) { WEIR_##name##_PACKETS_LO, offsetof(struct weir_core_counters, field) }
-#define LENGTH(list) (sizeof(list) / sizeof((list)[0]))
 
 static int read_counters(struct weir *w, unsigned int queue, struct weir_counters *counters)
 {
@@ -606,12 +576,17 @@ static int read_counters(struct weir *w, unsigned int queue, struct weir_counter
 		COUNT(IN_NOT_ECT, in_not_ect), COUNT(IN_ECT1, in_ect1), COUNT(IN_ECT0, in_ect0),
 		COUNT(IN_CE, in_ce),           COUNT(EARLY, early),     COUNT(FORCED, forced),
 		COUNT(OVERFLOW, overflow),     COUNT(MARKED, marked),   COUNT(ALREADY_CE, already_ce),
-		COUNT(OUT, out),               COUNT(LINK_DOWN, link_down),
+		COUNT(OUT, out),               COUNT(LINK_DOWN, link_down), COUNT(FRONT, front),
+		COUNT(HEAD_DROPPED, head_dropped), COUNT(HEAD_MARKED, head_marked),
 	};
 	int status = check_queue(w, queue);
 
 	if (!status)
-		status = read_counts(w, queue_address(queue, 0), list, LENGTH(list), counters);
+		status = read_counts(w, queue_address(queue, 0), list, WEIR_LENGTH(list), counters);
+	if (!status) { /* OUT leaves out what HEAD_MARKED counts */
+		counters->out.packets += counters->head_marked.packets;
+		counters->out.bytes += counters->head_marked.bytes;
+	}
 	for (uint32_t bin = 0; bin < 32 && !status; bin++)
 		status = rd64(w, queue_address(queue, WEIR_Q_SOJOURN0_LO + 8 * bin), &counters->sojourn[bin]);
 	return status;
@@ -629,7 +604,7 @@ static int read_core_counters(struct weir *w, struct weir_core_counters *counter
 		CORE_COUNT(BAD, bad),   CORE_COUNT(RUNT, runt),
 		CORE_COUNT(OVERSIZE, oversize), CORE_COUNT(INGRESS_OVERFLOW, ingress_overflow),
 	};
-	int status = read_counts(w, 0, list, LENGTH(list), counters);
+	int status = read_counts(w, 0, list, WEIR_LENGTH(list), counters);
 
 	if (!status)
 		status = rd64(w, WEIR_TRACE_LOST_PACKETS_LO, &counters->trace_lost);
@@ -691,11 +666,11 @@ static int read_core_live(struct weir *w, struct weir_core_live *live)
 		status = weir_rd(w, WEIR_STATUS, &word);
 	if (status)
 		return status;
-	live->link_up = (int)TAKE(WEIR_STATUS_LINK_UP, word);
-	live->resetting = (int)TAKE(WEIR_STATUS_RESETTING, word);
-	live->quiet = (int)TAKE(WEIR_STATUS_QUIET, word);
-	live->snapshot_busy = (int)TAKE(WEIR_STATUS_SNAPSHOT_BUSY, word);
-	live->apply_busy = (int)TAKE(WEIR_STATUS_APPLY_BUSY, word);
+	live->link_up = (int)WEIR_TAKE(WEIR_STATUS_LINK_UP, word);
+	live->resetting = (int)WEIR_TAKE(WEIR_STATUS_RESETTING, word);
+	live->quiet = (int)WEIR_TAKE(WEIR_STATUS_QUIET, word);
+	live->snapshot_busy = (int)WEIR_TAKE(WEIR_STATUS_SNAPSHOT_BUSY, word);
+	live->apply_busy = (int)WEIR_TAKE(WEIR_STATUS_APPLY_BUSY, word);
 	return WEIR_OK;
 }
 

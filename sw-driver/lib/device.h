@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 
+#define WEIR_QUEUES_KNOWN 8U
+
 struct weir {
 	struct weir_bus bus;
 	struct weir_capabilities caps;

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define FEATURE_TRACE 16
+#define KIND_ARRIVAL 0
+#define KIND_TICK 2
 
 static uint32_t bits(uint32_t word, unsigned int high, unsigned int low)
 {
@@ -24,12 +26,18 @@ void weir_trace_decode(const uint32_t words[WEIR_RECORD_WORDS], struct weir_trac
 	r.cause = bits(words[1], 27, 24);
 	r.ecn = bits(words[1], 29, 28);
 	r.exempt = bits(words[1], 30, 30);
+	if (r.kind == KIND_TICK) {
+		r.policy = bits(words[2], 19, 16);
+		memcpy(r.state, &words[3], sizeof(r.state));
+		*record = r;
+		return;
+	}
 	r.length = bits(words[2], 13, 0);
 	r.bytes = words[3];
 	r.packets = bits(words[4], 15, 0);
 	r.frames = bits(words[4], 31, 16);
 	r.number = words[11];
-	if (r.kind == 0) {
+	if (r.kind == KIND_ARRIVAL) {
 		r.policy = bits(words[2], 19, 16);
 		r.unit = bits(words[2], 21, 20);
 		r.average_raw = (uint64_t)words[5] << 11 | bits(words[6], 31, 21);
@@ -46,7 +54,7 @@ void weir_trace_decode(const uint32_t words[WEIR_RECORD_WORDS], struct weir_trac
 	*record = r;
 }
 
-static int control(struct weir *w, int enable, uint32_t queues, int arrivals, int departures)
+static int control(struct weir *w, int enable, uint32_t queues, uint32_t kinds)
 {
 	const uint32_t most = (1U << w->caps.queues) - 1;
 	uint32_t value = 0;
@@ -58,19 +66,21 @@ static int control(struct weir *w, int enable, uint32_t queues, int arrivals, in
 		return weir_fail(WEIR_E_RANGE, "trace queues 0x%X is out of range: allowed is 0x0 to 0x%X; bit n is queue n",
 				 (unsigned int)queues, (unsigned int)most);
 	if (enable)
-		value = 1U << WEIR_TRACE_CTRL_ENABLE_SHIFT | (arrivals ? 1U : 0U) << WEIR_TRACE_CTRL_ARRIVALS_SHIFT |
-			(departures ? 1U : 0U) << WEIR_TRACE_CTRL_DEPARTURES_SHIFT |
+		value = 1U << WEIR_TRACE_CTRL_ENABLE_SHIFT |
+			(kinds & WEIR_TRACE_ARRIVALS ? 1U : 0U) << WEIR_TRACE_CTRL_ARRIVALS_SHIFT |
+			(kinds & WEIR_TRACE_DEPARTURES ? 1U : 0U) << WEIR_TRACE_CTRL_DEPARTURES_SHIFT |
+			(kinds & WEIR_TRACE_TICKS ? 1U : 0U) << WEIR_TRACE_CTRL_TICKS_SHIFT |
 			queues << WEIR_TRACE_CTRL_QUEUES_SHIFT;
 	status = weir_wr(w, WEIR_TRACE_CTRL, value);
 	return status ? status : weir_take_core(w);
 }
 
-int weir_trace_control(struct weir *w, int enable, uint32_t queues, int arrivals, int departures)
+int weir_trace_control(struct weir *w, int enable, uint32_t queues, uint32_t kinds)
 {
 	int status;
 
 	pthread_mutex_lock(&w->lock);
-	status = control(w, enable, queues, arrivals, departures);
+	status = control(w, enable, queues, kinds);
 	pthread_mutex_unlock(&w->lock);
 	return status;
 }

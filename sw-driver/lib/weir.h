@@ -55,10 +55,22 @@ double weir_buffer_bytes(const struct weir_capabilities *caps);
 
 /* ---- policies and parameters --------------------------------------------------------------------------- */
 
-enum weir_policy { WEIR_POLICY_DROP_TAIL = 0, WEIR_POLICY_RED = 1 };
+enum weir_policy {
+	WEIR_POLICY_DROP_TAIL = 0,
+	WEIR_POLICY_RED = 1,
+	WEIR_POLICY_DT_ECN = 2,
+	WEIR_POLICY_ISRED = 3,
+	WEIR_POLICY_FN = 4,
+	WEIR_POLICY_ARED = 5,
+	WEIR_POLICY_PIE = 6,
+	WEIR_POLICY_CODEL = 7,
+	WEIR_POLICY_PI2 = 8
+};
 enum weir_unit { WEIR_UNIT_BYTES = 0, WEIR_UNIT_PACKETS = 1, WEIR_UNIT_FRAMES = 2 };
 enum weir_spread { WEIR_SPREAD_GEOMETRIC = 0, WEIR_SPREAD_UNIFORM = 1, WEIR_SPREAD_UNIFORM_WAIT = 2 };
 enum weir_byte_mode { WEIR_BYTE_MODE_OFF = 0, WEIR_BYTE_MODE_AFTER = 1, WEIR_BYTE_MODE_BEFORE = 2 };
+enum weir_edrop { WEIR_EDROP_CERTAIN = 0, WEIR_EDROP_CHANCE = 1, WEIR_EDROP_GAIN = 2 };
+enum weir_rate_source { WEIR_RATE_OF_AVERAGE = 0, WEIR_RATE_OF_QUEUE = 1 };
 
 struct weir_policy_info {
 	int id;           /* enum weir_policy */
@@ -70,7 +82,8 @@ struct weir_policy_info {
 /* Policy i of those the library knows, in order of their numbers; NULL after the last. */
 const struct weir_policy_info *weir_policy_at(size_t i);
 
-/* The number of a policy by its name, or WEIR_E_UNKNOWN. */
+/* The number of a policy by its name, or WEIR_E_UNKNOWN. Of an alias ("drop-front") it is the number of the policy
+ * that is meant; weir_queue_defaults_of() also sets what the alias implies. */
 int weir_policy_by_name(const char *name);
 
 enum weir_kind {
@@ -80,30 +93,30 @@ enum weir_kind {
 	WEIR_KIND_AMOUNT, /* a quantity of queue: in the queue's unit, or with a size suffix in bytes */
 	WEIR_KIND_COUNT,  /* a whole number */
 	WEIR_KIND_NUMBER, /* a number */
-	WEIR_KIND_RATE    /* bit/s, tc's suffixes (x1000) */
+	WEIR_KIND_RATE,   /* bit/s, tc's suffixes (x1000) */
+	WEIR_KIND_TIME,   /* microseconds, tc's suffixes */
+	WEIR_KIND_PERCENT /* 0 to 100, with or without % */
 };
-
-enum weir_scope { WEIR_SCOPE_QUEUE, WEIR_SCOPE_SHAPER };
 
 /* One parameter. The ranges that are checked, printed in messages and listed by tools are all taken from here;
  * `max` is the largest any build has, weir_parameter_range() narrows it to a device. */
 struct weir_parameter {
 	const char *name;
-	const char *unit;          /* "bytes", "packets", "bit/s", "", or "queue unit" */
+	const char *unit;          /* "bytes", "packets", "bit/s", "us", "", or "queue unit" */
 	int kind;                  /* enum weir_kind */
-	int scope;                 /* enum weir_scope */
-	uint32_t policies;         /* bit n: policy n has it (queue scope) */
 	double min, max;
-	const char *default_text;
+	const char *default_text;  /* a value of its kind, or how it is derived */
 	const char *choices;       /* "a|b|c", position = value; NULL unless kind is CHOICE */
 	const char *source;        /* where name and meaning come from */
 	const char *help;
 };
 
-/* Parameter i; NULL after the last. */
-const struct weir_parameter *weir_parameter_at(size_t i);
+/* Parameter i of a policy: first those that every policy has; NULL after the last. */
+const struct weir_parameter *weir_parameter_at(int policy, size_t i);
+/* Parameter i of the shaper; NULL after the last. */
+const struct weir_parameter *weir_shaper_parameter_at(size_t i);
 
-/* The range of a parameter on a device. */
+/* The range on a device of a parameter that one of the two calls above gave. */
 void weir_parameter_range(const struct weir_capabilities *caps, const struct weir_parameter *parameter,
 			  double *min, double *max);
 
@@ -113,6 +126,8 @@ void weir_parameter_range(const struct weir_capabilities *caps, const struct wei
 int weir_parse_size(const char *text, double *bytes);
 /* "64kbit", "1.5mbit", "10Gbit", "1mbps" (bytes), "1mibit", "1000": bit/s; k, m, g, t are powers of 1000. */
 int weir_parse_rate(const char *text, double *bits_per_second);
+/* "15ms", "500us", "1.5s", "64ns", "20" (us, as tc has it): microseconds. */
+int weir_parse_time(const char *text, double *microseconds);
 /* A decimal number; "2%" is 0.02. */
 int weir_parse_number(const char *text, double *value);
 /* on/off, yes/no, true/false, 1/0. */
@@ -122,16 +137,11 @@ int weir_parse_flag(const char *text, int *value);
 
 #define WEIR_UNSET (-1) /* a flag or choice that is not given; numbers that are not given are NaN */
 
-struct weir_queue_config {
-	int policy;           /* enum weir_policy */
-	int unit;             /* enum weir_unit: in what the policy measures the queue */
-	int strict;           /* served before every queue of a higher number */
-	double limit;         /* in the queue's unit; becomes limit_bytes or limit_packets */
-	double limit_bytes;
-	double limit_packets;
-	double reserve;       /* cells kept for this queue */
-	double quantum;       /* bytes a DWRR round */
-	double min, max;      /* thresholds in the queue's unit */
+/* Parameters of the policies, by the names under which weir_queue_set() knows them. Times are in microseconds,
+ * what is measured like the queue in the queue's unit. */
+
+struct weir_red {
+	double min, max;      /* thresholds */
 	double probability;   /* max_p */
 	double weight;        /* of the EWMA; over burst if both are given */
 	double burst;         /* packets; gives the weight by tc's equation */
@@ -141,16 +151,97 @@ struct weir_queue_config {
 	int spread;           /* enum weir_spread */
 	int bytemode;         /* enum weir_byte_mode */
 	int exempt_first;     /* ns-2: the first packet in the band is never selected by chance */
-	uint32_t in_bytes;    /* given with a size suffix: bit 0 min, 1 max, 2 reserve */
-	uint32_t named;       /* given by name: bit 0 weight */
+	int adaptive;         /* by name only: makes the policy ARED, or RED; always unset */
+};
+
+struct weir_isred {
+	double slope;         /* queue units a second */
+	double gain;
+	int mode;             /* enum weir_edrop */
+	int source;           /* enum weir_rate_source */
+};
+
+struct weir_ared {
+	double interval;
+	double low, high;     /* where the average should be */
+	double bottom, top;   /* range of max_p */
+	double alpha, beta;   /* max_p += min(alpha, max_p/4), max_p *= beta */
+};
+
+struct weir_dt_ecn {
+	double utilisation;   /* per cent of the limit; gives the threshold */
+	double threshold;     /* over utilisation if both are given */
+};
+
+struct weir_fn {
+	double window;        /* packets */
+	double t;             /* time constant T */
+	double qopt;          /* bytes */
+	double capacity;      /* bit/s */
+	double mean;          /* bytes: MaxPacketSize */
+	int quadratic, bytemode, ecn;
+	int spread;           /* enum weir_spread, geometric or uniform */
+};
+
+struct weir_pie {
+	double target, tupdate;
+	double alpha, beta;   /* 1/s */
+	double burst;
+	double mark_ecnth;
+	double bypass;        /* bytes */
+	int ecn;
+};
+
+struct weir_codel {
+	double target, interval;
+	double mtu;           /* bytes */
+	double ce_threshold;  /* infinite: off */
+	int ecn;
+};
+
+struct weir_pi2 {
+	double target, tupdate;
+	double alpha, beta;   /* 1/s */
+	double step_thresh;
+	double coupling_factor;
+	double p_cmax;
+	double coupled;       /* number of the other queue */
+	int ecn, low_latency;
+};
+
+struct weir_queue_config {
+	int policy;           /* enum weir_policy */
+	int unit;             /* enum weir_unit: in what the policy measures the queue */
+	int strict;           /* served before every queue of a higher number */
+	int front;            /* over its limit the queue drops from its head */
+	double limit;         /* in the queue's unit; becomes limit_bytes or limit_packets */
+	double limit_bytes;
+	double limit_packets;
+	double reserve;       /* cells kept for this queue */
+	double quantum;       /* bytes a DWRR round */
+	struct weir_red red;  /* of red, isred and ared */
+	struct weir_isred isred;
+	struct weir_ared ared;
+	struct weir_dt_ecn dt_ecn;
+	struct weir_fn fn;
+	struct weir_pie pie;
+	struct weir_codel codel;
+	struct weir_pi2 pi2;
+	uint32_t in_bytes;    /* amounts that were given with a size suffix; weir_queue_set() keeps it */
+	uint32_t named;       /* values that were given by name; weir_queue_set() keeps it */
 };
 
 /* Everything unset but the policy. */
 int weir_queue_defaults(int policy, struct weir_queue_config *config);
+/* The same by name or alias: "drop-front" is drop-tail with `front` on. */
+int weir_queue_defaults_of(const char *policy, struct weir_queue_config *config);
 
 /* One parameter by name and text, e.g. "min", "30KB"; a flag may come without text (NULL). Changes nothing when it
- * fails. */
+ * fails. `adaptive` changes the policy between RED and ARED: give it before the parameters of ARED. */
 int weir_queue_set(struct weir_queue_config *config, const char *name, const char *text);
+
+/* A parameter's value by name; flags and choices as their numbers. 1 if it is set, 0 if not. */
+int weir_queue_get(const struct weir_queue_config *config, const char *name, double *value);
 
 /* Fills in what is unset. */
 int weir_config_complete(const struct weir_capabilities *caps, struct weir_queue_config *config);
@@ -165,32 +256,28 @@ struct weir_scaled { /* mantissa * 2^-exponent */
 	uint32_t exponent; /* 6 bits */
 };
 
-struct weir_queue_registers {
-	uint32_t policy, limit_bytes, limit_packets, reserve_cells, quantum;
-	uint32_t red_flags;
-	uint64_t red_weight;               /* w * 2^36 */
-	uint64_t red_decay;                /* -log2(1-w), UQ6.36 */
-	struct weir_scaled red_idle_rate;  /* slots a ns */
-	uint32_t red_min, red_max;         /* UQ21.11 */
-	struct weir_scaled red_slope;      /* max_p / (max-min) * 2^17 */
-	struct weir_scaled red_gentle_slope; /* (1-max_p) / max * 2^17 */
-	uint32_t red_maxp;                 /* UQ0.32 */
-	struct weir_scaled red_mean;       /* 2^20 / avpkt */
+#define WEIR_QUEUE_WORDS 32 /* room for the words of any policy */
+
+struct weir_word {
+	const char *name;
+	uint32_t offset; /* in the queue's block */
+	uint32_t value;
 };
 
-/* Completes, checks and converts. */
+/* The words of a queue in the order in which they are written: those that every queue has and those of its
+ * policy. POLICY is the first. */
+struct weir_queue_registers {
+	uint32_t count;
+	struct weir_word words[WEIR_QUEUE_WORDS];
+};
+
+/* Completes, checks and converts. An FN window begins at entry 0; on a device it gets a place of its own. */
 int weir_convert_queue(const struct weir_capabilities *caps, const struct weir_queue_config *config,
 		       struct weir_queue_registers *registers);
 
-/* The natural values of register contents; `burst` and `limit` are left unset. */
+/* The natural values of register contents; `burst`, `limit` and `utilisation` are left unset. */
 int weir_convert_queue_back(const struct weir_capabilities *caps, const struct weir_queue_registers *registers,
 			    struct weir_queue_config *config);
-
-/* The register words of a queue block as (offset, value) in the order in which they are written; answers how
- * many. `offsets`, `values` and `names` have room for WEIR_QUEUE_WORDS; each may be NULL. */
-#define WEIR_QUEUE_WORDS 17
-int weir_queue_words(const struct weir_queue_registers *registers, uint32_t *offsets, uint32_t *values,
-		     const char **names);
 
 struct weir_shaper {
 	double rate;     /* bit/s; 0 is off */
@@ -269,8 +356,11 @@ struct weir_count {
 struct weir_counters {
 	struct weir_count in_not_ect, in_ect1, in_ect0, in_ce;
 	struct weir_count early, forced, overflow;
-	struct weir_count marked, already_ce;
-	struct weir_count out, link_down;
+	struct weir_count marked, already_ce;      /* at arrival */
+	struct weir_count out, link_down;          /* out: everything that was sent */
+	struct weir_count front;                   /* dropped from the head of a queue over its limits */
+	struct weir_count head_dropped;            /* by the policy at departure */
+	struct weir_count head_marked;             /* by the policy at departure; part of out */
 	uint64_t sojourn[32]; /* packets that left after 2^b to 2^(b+1) ns */
 };
 
@@ -306,13 +396,14 @@ int weir_core_live(struct weir *w, struct weir_core_live *live);
 
 struct weir_trace_record {
 	uint64_t time_ns;
-	uint32_t queue, kind;   /* kind 0 arrival, 1 departure */
-	uint32_t action, cause; /* 0 accept, 1 mark, 2 drop; 0 none, 1 early, 2 forced, 3 overflow, 4 link down */
+	uint32_t queue, kind;   /* kind 0 arrival, 1 departure, 2 tick of a policy */
+	uint32_t action, cause; /* 0 accept, 1 mark, 2 drop; 0 none, 1 early, 2 forced, 3 overflow, 4 link down, 5 front */
 	uint32_t ecn;           /* as arrived */
 	uint32_t exempt;        /* protected group address */
 	uint32_t length, marked;
-	uint32_t policy, unit;          /* arrivals */
-	uint32_t bytes, packets, frames; /* q */
+	uint32_t policy;        /* arrivals, ticks */
+	uint32_t unit;          /* arrivals */
+	uint32_t bytes, packets, frames; /* q; arrivals, departures */
 	uint64_t average_raw;   /* UQ21.22, arrivals */
 	double average;
 	uint64_t p_raw;         /* UQ1.32, arrivals */
@@ -320,10 +411,13 @@ struct weir_trace_record {
 	uint32_t count, draw, idle_slots; /* arrivals */
 	uint64_t sojourn_ns;    /* departures */
 	uint32_t number;        /* of the arrival */
+	uint32_t state[4];      /* ticks: the policy's state after it */
 };
 
-/* queues: bit n for queue n; arrivals, departures: which kinds. enable = 0 turns the trace off. */
-int weir_trace_control(struct weir *w, int enable, uint32_t queues, int arrivals, int departures);
+enum weir_trace_kinds { WEIR_TRACE_ARRIVALS = 1, WEIR_TRACE_DEPARTURES = 2, WEIR_TRACE_TICKS = 4 };
+
+/* queues: bit n for queue n; kinds: enum weir_trace_kinds together. enable = 0 turns the trace off. */
+int weir_trace_control(struct weir *w, int enable, uint32_t queues, uint32_t kinds);
 int weir_trace_level(struct weir *w, unsigned int *records);
 /* The next record: 1, or 0 when none waits. */
 int weir_trace_read(struct weir *w, struct weir_trace_record *record);

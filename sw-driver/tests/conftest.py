@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import weir
-from fake_core import FakeCore, RegisterFile
+from fake_core import POLICIES, FakeCore, RegisterFile
 from libweir_paths import ROOT, RTL
 
 
@@ -17,12 +17,19 @@ from libweir_paths import ROOT, RTL
 def register_map() -> RegisterFile:
     path = RTL / "weir_regs.json"
     assert path.is_file(), f"{path} is missing; run: make rtl"
-    return RegisterFile(json.loads(path.read_text(encoding="utf-8")))
+    page = (ROOT / "docs" / "policy-registers.md").read_text(encoding="utf-8")
+    return RegisterFile(json.loads(path.read_text(encoding="utf-8")), page)
 
 
 @pytest.fixture
 def core(register_map: RegisterFile) -> FakeCore:
     return FakeCore(register_map)
+
+
+@pytest.fixture
+def every(register_map: RegisterFile) -> FakeCore:
+    """A core with every policy."""
+    return FakeCore(register_map, policies=POLICIES)
 
 
 @pytest.fixture

@@ -44,3 +44,20 @@ def idle_rate(bandwidth: float, avpkt: int) -> Fraction:
 def ulp(value: float) -> Fraction:
     """The distance from a double to its neighbour."""
     return Fraction(math.ulp(value))
+
+
+def scaled_word(word: int) -> Fraction:
+    """MANTISSA * 2^-EXPONENT of a register."""
+    assert word >> 30 == word >> 18 & 63 == 0
+    return scaled(word & (1 << 18) - 1, word >> 24)
+
+
+def wide_word(word: int, bias: int = 32) -> Fraction:
+    """MANTISSA * 2^(EXPONENT - bias) of a register."""
+    assert word >> 30 == word >> 18 & 63 == 0
+    return Fraction(word & (1 << 18) - 1) * Fraction(2) ** ((word >> 24) - bias)
+
+
+def probability_word(word: int) -> Fraction:
+    """UQ0.32, all ones being 1."""
+    return Fraction(1) if word == (1 << 32) - 1 else Fraction(word, 1 << 32)

@@ -1,11 +1,27 @@
-"""A core's registers in Python, from weir_regs.json: shadows, APPLY, masks, SLVERR. No datapath."""
+"""A core's registers in Python, from weir_regs.json: shadows, APPLY, masks, SLVERR. No datapath.
+
+Registers of policies that weir_regs.json does not have yet are taken from docs/policy-registers.md.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+#: In order of their numbers.
+POLICIES = ("drop-tail", "red", "dt-ecn", "isred", "fn", "ared", "pie", "codel", "pi2")
+#: The policy that has the registers of a prefix; those of RED belong to its family.
+PREFIXES = {"RED": "red", "DTECN": "dt-ecn", "ISRED": "isred", "FN": "fn", "ARED": "ared", "PIE": "pie",
+            "CODEL": "codel", "PI2": "pi2"}  # fmt: skip
+
+
+def contract(page: str) -> dict[str, int]:
+    """Offsets by name of the policies' registers in the text of docs/policy-registers.md."""
+    rows = re.findall(r"^\| 0x([0-9A-F]{3}) \| ([A-Z0-9_]+) \|", page, flags=re.M)
+    return {name: int(offset, 16) for offset, name in rows if name.split("_")[0] in PREFIXES}
 
 
 class SlaveError(Exception):
@@ -25,10 +41,13 @@ class Register:
 class RegisterFile:
     """The register map: offsets by name, registers by offset, of block 0 and of a queue's block."""
 
-    def __init__(self, described: dict[str, Any]) -> None:
+    def __init__(self, described: dict[str, Any], page: str) -> None:
         core, queue = described["blocks"]
         self.core = self._registers(core)
         self.queue = self._registers(queue)
+        for name, offset in contract(page).items():
+            policy = PREFIXES[name.split("_")[0]]
+            self.queue.setdefault(offset, Register(name, "rw", "shadow", 0xFFFFFFFF, 0, policy))
         self.at = {r.name: offset for offset, r in self.core.items()}
         self.queue_at = {r.name: offset for offset, r in self.queue.items()}
         self.base, self.stride = queue["base"], queue["stride"]
@@ -74,13 +93,12 @@ class FakeCore:
             (self.map.queue, self.map.base + q * self.map.stride) for q in range(self.queues)
         ]:
             for offset, r in block.items():
-                if r.policy is None or r.policy in self.policies:
+                if r.policy is None or self._built(r.policy):
                     self.words[base + offset] = r.reset if isinstance(r.reset, int) else 0
-        ids = {"drop-tail": 0, "red": 1}
         built = {
             "MAGIC": self.magic,
             "VERSION": self.version,
-            "FEATURES": sum(1 << ids[p] for p in self.policies) | 1 << 16,
+            "FEATURES": sum(1 << POLICIES.index(p) for p in self.policies) | 1 << 16,
             "PARAMS": 64 << 8 | self.queues,
             "CELLS": self.cells,
             "DESCRIPTORS": self.descriptors,
@@ -91,6 +109,10 @@ class FakeCore:
         for name, value in built.items():
             self.words[self.map.at[name]] = value
         self.live = dict(self.words)
+
+    def _built(self, policy: str) -> bool:
+        """Registers of RED are there for its family too."""
+        return bool({policy, *(("isred", "ared") if policy == "red" else ())} & set(self.policies))
 
     def forget(self) -> None:
         """Empties the log."""
@@ -138,7 +160,7 @@ class FakeCore:
         register = self._register(address)
         if register.access == "r":
             raise SlaveError(f"{register.name} is read-only")
-        if register.name == "POLICY" and ("drop-tail", "red")[value & 15] not in self.policies:
+        if register.name == "POLICY" and POLICIES[value & 15] not in self.policies:
             raise SlaveError("policy not built")
         if register.kind == "trigger":
             if value & 1:
@@ -156,6 +178,7 @@ class FakeCore:
             return
         if name == "APPLY":
             low, high, bit = address - 0xFC, address, 4
+            self.live.update({a: self.words[a] for a in range(address + 0x24, address + 0x104, 4) if a in self.words})
         elif name == "CORE_APPLY":
             low, high, bit = 0x40, 0xC0, 4
         else:

@@ -69,6 +69,7 @@ def legal(draw: st.DrawFn) -> dict[str, Any]:
         "reserve": draw(st.integers(0, 2047)),
         "quantum": draw(st.integers(9216, (1 << 20) - 1)),
         "strict": draw(st.booleans()),
+        "front": draw(st.booleans()),
         "min": low,
         "max": high,
         "probability": draw(st.floats(1e-6, 1)),
@@ -157,7 +158,7 @@ def test_the_idle_rate_follows_the_shaped_link(core: FakeCore, device: weir.Devi
 def test_after_reset_a_queue_is_drop_tail_with_the_whole_buffer(device: weir.Device) -> None:
     assert device.queue_show(0) == {
         "policy": "drop-tail", "unit": "bytes", "limit_bytes": BUFFER, "limit_packets": 1024, "reserve": 0,
-        "quantum": 9216, "strict": False,
+        "quantum": 9216, "strict": False, "front": False,
     }  # fmt: skip
     assert device.queue_change(0, limit="64KB")["limit_bytes"] == 65536
 
@@ -345,7 +346,7 @@ def put(core: FakeCore, name: str, value: int, queue: int | None = None) -> None
 
 def test_every_counter_is_read_from_its_own_registers(core: FakeCore, device: weir.Device) -> None:
     queue_names = ["in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
-                   "out", "link_down"]  # fmt: skip
+                   "out", "link_down", "front", "head_dropped", "head_marked"]  # fmt: skip
     core_names = ["rx", "tx", "bad", "runt", "oversize", "ingress_overflow"]
     for q in range(4):
         for i, name in enumerate(queue_names):
@@ -362,7 +363,10 @@ def test_every_counter_is_read_from_its_own_registers(core: FakeCore, device: we
     for q in range(4):
         counters = device.counters(q)
         for i, name in enumerate(queue_names):
-            assert getattr(counters, name) == weir.Count((q + 1 << 40) + i, (q + 1 << 50) + i)
+            count = weir.Count((q + 1 << 40) + i, (q + 1 << 50) + i)
+            if name == "out":  # OUT and HEAD_MARKED
+                count = weir.Count(count.packets + (q + 1 << 40) + 13, count.bytes + (q + 1 << 50) + 13)
+            assert getattr(counters, name) == count
         assert counters.sojourn == tuple((q + 1 << 33) + b for b in range(32))
         assert counters.arrivals.packets == 4 * (q + 1 << 40) + 6
     totals = device.core_counters()
@@ -424,16 +428,22 @@ def test_trace_records_are_decoded() -> None:
     assert (departure.kind, departure.queue, departure.action, departure.cause) == ("departure", 1, "drop", "link-down")
     assert departure.marked and departure.length == 1518 and departure.sojourn_ns == 0x456789ABCDEF
     assert departure.average_raw == departure.p_raw == departure.draw == 0 and departure.number == 9
+    front = weir.decode_trace([*DEPARTURE[:1], DEPARTURE[1] & ~(15 << 24) | 5 << 24, *DEPARTURE[2:]])
+    assert (front.action, front.cause) == ("drop", "front")
+    tick = weir.decode_trace([5, 7 | 2 << 16 | 2 << 20, 6 << 16, 11, 12, 13, 0xFFFFFFFF, 99, 99, 99, 99, 99])
+    assert (tick.kind, tick.queue, tick.policy, tick.time_ns) == ("tick", 2, 6, 7 << 32 | 5)
+    assert tick.state == (11, 12, 13, 0xFFFFFFFF)
+    assert tick.length == tick.bytes == tick.packets == tick.sojourn_ns == tick.number == 0
     with pytest.raises(weir.WeirError, match="a trace record of 3 words"):
         weir.decode_trace([1, 2, 3])
 
 
 def test_trace_is_read_until_it_is_empty(core: FakeCore, device: weir.Device) -> None:
     device.trace_enable(queues=[0, 3])
-    assert core.applied("TRACE_CTRL") == 1 | 2 | 4 | 0b1001 << 8
+    assert core.applied("TRACE_CTRL") == 1 | 2 | 4 | 8 | 0b1001 << 8
     device.trace_enable(departures=False)
-    assert core.applied("TRACE_CTRL") == 1 | 2 | 0b1111 << 8
-    device.trace_enable(arrivals=False, queues=[])
+    assert core.applied("TRACE_CTRL") == 1 | 2 | 8 | 0b1111 << 8
+    device.trace_enable(arrivals=False, ticks=False, queues=[])
     assert core.applied("TRACE_CTRL") == 1 | 4
     device.trace_enable(False)
     assert core.applied("TRACE_CTRL") == 0

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weir
+from fake_core import POLICIES
 from weir._ffi import ffi, lib
 
 
@@ -36,6 +37,17 @@ def test_rates_count_by_1000(text: str, value: float) -> None:
     assert weir.parse_rate(text) == value
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("20", 20), ("15ms", 15000), ("1.5s", 1.5e6), ("2sec", 2e6), ("1SECS", 1e6), ("3msec", 3000), ("3msecs", 3000),
+        ("7us", 7), ("7usec", 7), ("7usecs", 7), ("500ns", 0.5), ("500nsec", 0.5), ("500nsecs", 0.5), ("0", 0),
+    ],
+)  # fmt: skip
+def test_times_are_microseconds(text: str, value: float) -> None:
+    assert weir.parse_time(text) == value
+
+
 @pytest.mark.parametrize(("text", "value"), [("0.02", 0.02), ("2%", 0.02), ("1e-3", 1e-3), ("1", 1)])
 def test_numbers(text: str, value: float) -> None:
     assert math.isclose(weir.parse_number(text), value, rel_tol=1e-15)
@@ -45,7 +57,7 @@ WRONG = ["", " ", "x", "KB", "30 KB", "30KBx", "0x10", "inf", "nan", "1e999", "-
 
 
 @pytest.mark.parametrize("text", WRONG)
-@pytest.mark.parametrize("parse", [weir.parse_size, weir.parse_rate, weir.parse_number])
+@pytest.mark.parametrize("parse", [weir.parse_size, weir.parse_rate, weir.parse_time, weir.parse_number])
 def test_other_texts_are_refused_with_an_example(parse, text: str) -> None:
     with pytest.raises(weir.WeirError) as refused:
         parse(text)
@@ -55,7 +67,7 @@ def test_other_texts_are_refused_with_an_example(parse, text: str) -> None:
 
 @given(st.text())
 def test_any_text_is_parsed_or_refused(text: str) -> None:
-    for parse in (weir.parse_size, weir.parse_rate, weir.parse_number):
+    for parse in (weir.parse_size, weir.parse_rate, weir.parse_time, weir.parse_number):
         try:
             assert math.isfinite(parse(text.replace("\0", "")))
         except weir.WeirError as refused:
@@ -78,7 +90,7 @@ def test_flags() -> None:
 def test_a_flag_needs_no_value_and_others_do() -> None:
     config = ffi.new("struct weir_queue_config *")
     assert lib.weir_queue_defaults(1, config) == 0
-    assert lib.weir_queue_set(config, b"ecn", ffi.NULL) == 0 and config.ecn == 1
+    assert lib.weir_queue_set(config, b"ecn", ffi.NULL) == 0 and config.red.ecn == 1
     assert lib.weir_queue_set(config, b"limit", ffi.NULL) == -2
     assert b"limit needs a value" in ffi.string(lib.weir_error())
 
@@ -90,24 +102,24 @@ def test_dashes_are_underscores() -> None:
 def test_policy_names() -> None:
     assert weir.convert_queue("RED")["POLICY"] == 1
     assert weir.convert_queue("droptail")["POLICY"] == 0
-    with pytest.raises(weir.WeirError, match="policy 'codel' is not known; choose one of drop-tail, red"):
-        weir.convert_queue("codel")
-    with pytest.raises(weir.WeirError, match="policy number 7 is not known"):
-        weir.convert_queue(7)
+    with pytest.raises(weir.WeirError, match="policy 'blue' is not known; choose one of drop-tail, red, .*, pi2"):
+        weir.convert_queue("blue")
+    with pytest.raises(weir.WeirError, match="policy number 9 is not known"):
+        weir.convert_queue(9)
 
 
 def test_the_table_of_parameters_is_complete() -> None:
     by_name = {p.name: p for p in weir.policies()}
-    assert set(by_name) == {"drop-tail", "red"}
+    assert tuple(by_name) == POLICIES
     red = {p.name: p for p in by_name["red"].parameters}
-    common = {"unit", "limit", "limit_bytes", "limit_packets", "reserve", "quantum", "strict"}
+    common = {"unit", "limit", "limit_bytes", "limit_packets", "reserve", "quantum", "strict", "front"}
     assert {p.name for p in by_name["drop-tail"].parameters} == common
     assert set(red) - common == {
         "min", "max", "probability", "avpkt", "burst", "weight", "bandwidth", "gentle", "ecn", "harddrop", "nodrop",
-        "spread", "bytemode", "exempt_first",
+        "spread", "bytemode", "exempt_first", "adaptive",
     }  # fmt: skip
     assert {p.name for p in weir.shaper_parameters()} == {"rate", "burst", "overhead"}
-    for parameter in [*red.values(), *weir.shaper_parameters()]:
+    for parameter in [*(p for policy in by_name.values() for p in policy.parameters), *weir.shaper_parameters()]:
         assert parameter.source and parameter.help and parameter.default and parameter.min < parameter.max
         assert bool(parameter.choices) == (parameter.kind == "choice")
 

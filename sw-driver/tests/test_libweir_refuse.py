@@ -170,7 +170,7 @@ def test_any_number_outside_its_range_is_refused_by_the_c_library(
     parameter = next(p for p in weir.policies()[1].parameters if p.name == name)
     assume(not parameter.min <= value <= parameter.max)
     config = make_config("red", {"limit": "100KB"})
-    setattr(config, name, value)
+    setattr(config if hasattr(config, name) else config.red, name, value)
     status = lib.weir_queue_apply(device._handle, 0, config)
     message = bytes(ffi.string(lib.weir_error())).decode()
     assert status == -1 and message.startswith(f"{name} ") and " is out of range: allowed is " in message
@@ -187,7 +187,7 @@ def test_any_choice_outside_its_range_is_refused_by_the_c_library(
     parameter = next(p for p in weir.policies()[1].parameters if p.name == name)
     assume(value != -1 and not parameter.min <= value <= parameter.max)
     config = make_config("red", {"limit": "100KB"})
-    setattr(config, name, value)
+    setattr(config if hasattr(config, name) else config.red, name, value)
     assert lib.weir_queue_apply(device._handle, 0, config) == -1
     assert f"{name} {value} is out of range: allowed is 0 to" in bytes(ffi.string(lib.weir_error())).decode()
     assert not core.log

@@ -56,7 +56,7 @@ static struct memory *new_memory(void)
 	m->until_failure = -1;
 	m->words[WEIR_MAGIC / 4] = WEIR_MAGIC_VALUE;
 	m->words[WEIR_VERSION / 4] = 1 << 8;
-	m->words[WEIR_FEATURES / 4] = 1 << 16 | 3;
+	m->words[WEIR_FEATURES / 4] = 1 << 16 | 0x1FF;
 	m->words[WEIR_PARAMS / 4] = 64 << 8 | 4;
 	m->words[WEIR_CELLS / 4] = 2048;
 	m->words[WEIR_DESCRIPTORS / 4] = 2048;
@@ -105,7 +105,15 @@ static int everything(struct weir *w)
 	TRY(weir_queue_apply(w, 1, &config));
 	TRY(weir_queue_read(w, 1, &read));
 	TRY(weir_queue_check(w, 1, &read));
-	REQUIRE(read.min == 5120 && read.max == 15360 && read.ecn == 1 && read.reserve == 100);
+	for (int policy = 0; weir_policy_at((size_t)policy); policy++) {
+		struct weir_queue_config other;
+
+		REQUIRE(!weir_queue_defaults(policy, &other));
+		TRY(weir_queue_apply(w, 2, &other));
+		TRY(weir_queue_read(w, 2, &other));
+		REQUIRE(other.policy == policy);
+	}
+	REQUIRE(read.red.min == 5120 && read.red.max == 15360 && read.red.ecn == 1 && read.reserve == 100);
 	TRY(weir_shape(w, &shaper));
 	TRY(weir_shape_read(w, &shaper_read));
 	REQUIRE(shaper_read.rate == 1e9 && shaper_read.burst == 1538 && shaper_read.overhead == 24);
@@ -128,7 +136,7 @@ static int everything(struct weir *w)
 	TRY(weir_core_counters(w, &core_counters));
 	TRY(weir_live(w, 3, &live));
 	TRY(weir_core_live(w, &core_live));
-	TRY(weir_trace_control(w, 1, 15, 1, 1));
+	TRY(weir_trace_control(w, 1, 15, WEIR_TRACE_ARRIVALS | WEIR_TRACE_TICKS));
 	TRY(weir_trace_level(w, &value));
 	TRY(weir_trace_read(w, &record));
 	REQUIRE(status == 1);
@@ -184,31 +192,54 @@ static void survives_a_failure_of_every_access(void)
 	REQUIRE(failures > 250);
 }
 
-/* Numbers that no text can give, in every field, in every combination with another. */
+/* Numbers that no text can give, in every field of every policy, in every combination with another. */
 static void takes_any_number(void)
 {
 	static const double odd[] = { NAN, INFINITY, -INFINITY, 0, -0.0, -1, 0.5, 1, 1e-310, 1e308, -1e308, 2097151, 4294967296.0 };
 	const size_t n = sizeof(odd) / sizeof(odd[0]);
 	struct weir_capabilities caps;
 	struct weir_queue_registers registers;
+	struct weir_queue_config c, back;
 	size_t accepted = 0, refused = 0;
 
 	weir_capabilities_full(&caps);
-	for (int a = 0; a < 12; a++)
-		for (int b = 0; b < 12; b++)
-			for (size_t i = 0; i < n * n; i++) {
-				struct weir_queue_config c = red();
-				double *fields[] = { &c.limit, &c.limit_bytes, &c.limit_packets, &c.reserve, &c.quantum, &c.min,
-						     &c.max, &c.probability, &c.weight, &c.burst, &c.avpkt, &c.bandwidth };
+	REQUIRE(!weir_queue_defaults(WEIR_POLICY_RED, &c));
+	double *fields[] = { &c.limit, &c.limit_bytes, &c.limit_packets, &c.reserve, &c.quantum, &c.red.min, &c.red.max,
+			     &c.red.probability, &c.red.weight, &c.red.burst, &c.red.avpkt, &c.red.bandwidth,
+			     &c.isred.slope, &c.isred.gain, &c.ared.interval, &c.ared.low, &c.ared.high, &c.ared.bottom,
+			     &c.ared.top, &c.ared.alpha, &c.ared.beta, &c.dt_ecn.utilisation, &c.dt_ecn.threshold,
+			     &c.fn.window, &c.fn.t, &c.fn.qopt, &c.fn.capacity, &c.fn.mean, &c.pie.target, &c.pie.tupdate,
+			     &c.pie.alpha, &c.pie.beta, &c.pie.burst, &c.pie.mark_ecnth, &c.pie.bypass, &c.codel.target,
+			     &c.codel.interval, &c.codel.mtu, &c.codel.ce_threshold, &c.pi2.target, &c.pi2.tupdate,
+			     &c.pi2.alpha, &c.pi2.beta, &c.pi2.step_thresh, &c.pi2.coupling_factor, &c.pi2.p_cmax,
+			     &c.pi2.coupled };
+	/* the fields of each policy beyond the five common ones: begin and end of one or two ranges */
+	static const size_t own[9][4] = { { 0 }, { 5, 12 }, { 21, 23 }, { 5, 14 }, { 23, 28 }, { 5, 12, 14, 21 },
+					  { 28, 35 }, { 35, 39 }, { 39, 47 } };
 
-				*fields[a] = odd[i / n];
-				*fields[b] = odd[i % n];
-				c.unit = (int)(i % 3);
-				if (weir_convert_queue(&caps, &c, &registers))
-					refused++;
-				else
+	for (int policy = 0; weir_policy_at((size_t)policy); policy++)
+		for (size_t a = 0; a < sizeof(fields) / sizeof(fields[0]); a++)
+			for (size_t b = 0; b < sizeof(fields) / sizeof(fields[0]); b++)
+				for (size_t i = 0; i < n * n; i++) {
+					const size_t *o = own[policy];
+#define IS_OWN(f) ((f) < 5 || ((f) >= o[0] && (f) < o[1]) || ((f) >= o[2] && (f) < o[3]))
+
+					if (!IS_OWN(a) || !IS_OWN(b))
+						break;
+					c = red();
+					c.policy = policy;
+					*fields[a] = odd[i / n];
+					*fields[b] = odd[i % n];
+					c.unit = (int)(i % 3);
+					c.fn.quadratic = (int)(i % 2);
+					if (weir_convert_queue(&caps, &c, &registers)) {
+						refused++;
+						continue;
+					}
 					accepted++;
-			}
+					REQUIRE(registers.count <= WEIR_QUEUE_WORDS);
+					REQUIRE(!weir_convert_queue_back(&caps, &registers, &back));
+				}
 	REQUIRE(accepted > 100 && refused > 1000);
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
@@ -237,9 +268,9 @@ static void reads_any_registers(void)
 
 	REQUIRE(!weir_open_bus(&bus, &w));
 	for (int round = 0; round < 20000; round++) {
-		for (uint32_t i = 0; i < 0x100 / 4; i++)
-			m->words[WEIR_Q_BASE / 4 + i] = state = state * 1664525U + 1013904223U;
-		m->words[WEIR_Q_BASE / 4] = (m->words[WEIR_Q_BASE / 4] & ~15U) | (round % 16 < 14 ? 1 : (uint32_t)round % 16);
+		for (uint32_t i = 0; i < 0x200 / 4; i++)
+			m->words[WEIR_Q_BASE / 4 + i] = m->words[(WEIR_Q_BASE + WEIR_Q_STRIDE) / 4 + i] = state = state * 1664525U + 1013904223U;
+		m->words[WEIR_Q_BASE / 4] = (m->words[WEIR_Q_BASE / 4] & ~15U) | (uint32_t)round % 16;
 		for (uint32_t i = WEIR_MAX_FRAME / 4; i < 0x60 / 4; i++)
 			m->words[i] = state = state * 1664525U + 1013904223U;
 		if (!weir_queue_read(w, 0, &config))
@@ -289,7 +320,7 @@ static void *in_thread(void *handle)
 
 	for (int i = 0; i < 300; i++) {
 		REQUIRE(!weir_queue_apply(handle, 1, &config));
-		REQUIRE(weir_parse_rate("?", &config.bandwidth) == WEIR_E_SYNTAX && strstr(weir_error(), "'?' is not a rate"));
+		REQUIRE(weir_parse_rate("?", &config.red.bandwidth) == WEIR_E_SYNTAX && strstr(weir_error(), "'?' is not a rate"));
 	}
 	return NULL;
 }

@@ -32,9 +32,12 @@ LATE_NS = 1_000_000
 """a packet that waits longer than this for the 10 Gbit/s line is worth a note"""
 DROPS = ("early", "forced", "overflow", "front", "partial", "bad", "oversize", "malformed", "runt", "ingress_overflow",
          "link_down")  # fmt: skip
-"""Causes of drop in the statistics. `overflow`: the hard limit, the share of cells, or no descriptor; the cause
-`ingress_overflow`: no cell free while the frame came in. `front`, `partial` and `malformed` need features that
-this version does not build; they are 0."""
+"""Causes of drop in the statistics. `forced`: the policy, certainly or at departure; `overflow`: the hard limit, the
+share of cells, or no descriptor; `front`: from the head of a queue over its limit; `ingress_overflow`: no cell free while
+the frame came in. `partial` and `malformed` need features that this version does not build; they are 0."""
+QUEUE_DROPS = ("early", "forced", "overflow", "front", "head_dropped", "link_down")
+"""Counters of a queue's drops."""
+RED_FAMILY = ("red", "isred", "ared")
 
 Count = dict[str, int]
 
@@ -74,21 +77,28 @@ class _Tally:
     received: Count = field(default_factory=lambda: {"packets": 0, "bytes": 0})
     marked: Count = field(default_factory=lambda: {"packets": 0, "bytes": 0})
     dropped: dict[str, Count] = field(
-        default_factory=lambda: {name: {"packets": 0, "bytes": 0} for name in ("early", "forced", "overflow")}
+        default_factory=lambda: {name: {"packets": 0, "bytes": 0} for name in ("early", "forced", "overflow", "front")}
     )
     sojourns: list[npt.NDArray[np.uint64]] = field(default_factory=list)
 
     def add(self, records: trace.Records) -> None:
-        arrival = records["kind"] == trace.ARRIVAL
+        arrival, departure = records["kind"] == trace.ARRIVAL, records["kind"] == trace.DEPARTURE
         lengths = records["length"].astype(np.int64)
-        cases = {"marked": arrival & (records["action"] == trace.MARK)}
-        for name, cause in (("early", trace.EARLY), ("forced", trace.FORCED), ("overflow", trace.OVERFLOW)):
-            cases[name] = arrival & (records["action"] == trace.DROP) & (records["cause"] == cause)
+        # in a record of departure, a cause of the policy says that it did this there, and not at the arrival
+        dropped, cause = records["action"] == trace.DROP, records["cause"]
+        by_policy = (cause == trace.EARLY) | (cause == trace.FORCED)
+        cases = {
+            "marked": (arrival | departure & by_policy) & (records["action"] == trace.MARK),
+            "early": arrival & dropped & (cause == trace.EARLY),
+            "forced": arrival & dropped & (cause == trace.FORCED) | departure & dropped & by_policy,
+            "overflow": arrival & dropped & (cause == trace.OVERFLOW),
+            "front": departure & dropped & (cause == trace.FRONT),
+        }
         for name, chosen in cases.items():
             count = self.marked if name == "marked" else self.dropped[name]
             count["packets"] += int(chosen.sum())
             count["bytes"] += int(lengths[chosen].sum())
-        left = (records["kind"] == trace.DEPARTURE) & (records["action"] != trace.DROP)
+        left = departure & ~dropped
         self.sojourns.append(records["sojourn_ns"][left])
 
 
@@ -127,6 +137,9 @@ def _check_identity(stats: dict[str, Any], tally: _Tally, core: Core) -> None:
             f"tx {tx} = received {out}": tx == out,
             f"marked {stats['marked'][key]} = traced {tally.marked[key]}": stats["marked"][key] == tally.marked[key],
         }
+        for q in stats["queues"]:
+            gone = q["out"][key] + sum(q[name][key] for name in QUEUE_DROPS)
+            checks[f"queue {q['queue']}: in {q['in'][key]} = out + dropped {gone}"] = q["in"][key] == gone
         for name, count in tally.dropped.items():
             counted = stats["dropped"][name][key]
             checks[f"dropped.{name} {counted} = traced {count[key]}"] = counted == count[key]
@@ -150,15 +163,21 @@ def _statistics(core: Core, tally: _Tally) -> dict[str, Any]:
             "in_not_ect": _count(q.in_not_ect), "in_ect0": _count(q.in_ect0), "in_ect1": _count(q.in_ect1),
             "in_ce": _count(q.in_ce), "early": _count(q.early), "forced": _count(q.forced),
             "overflow": _count(q.overflow), "marked": _count(q.marked), "already_ce": _count(q.already_ce),
-            "out": _count(q.out), "link_down": _count(q.link_down), "sojourn_log2_ns": list(q.sojourn),
+            "out": _count(q.out), "link_down": _count(q.link_down), "front": _count(q.front),
+            "head_dropped": _count(q.head_dropped), "head_marked": _count(q.head_marked), "sojourn_log2_ns": list(q.sojourn),
         })  # fmt: skip
     dropped = {name: {"packets": 0, "bytes": 0} for name in DROPS}
-    for name in ("early", "forced", "overflow", "link_down"):
-        dropped[name] = _sum([q[name] for q in queues])  # type: ignore[misc]
+
+    def of_queues(*names: str) -> Count:
+        return _sum([q[name] for q in queues for name in names])  # type: ignore[misc]
+
+    for name in ("early", "overflow", "front", "link_down"):
+        dropped[name] = of_queues(name)
+    dropped["forced"] = of_queues("forced", "head_dropped")
     for name in ("bad", "oversize", "runt", "ingress_overflow"):
         dropped[name] = _count(getattr(now.core, name))
     return {
-        "rx": _count(now.core.rx), "tx": _count(now.core.tx), "marked": _sum([q["marked"] for q in queues]),  # type: ignore[misc]
+        "rx": _count(now.core.rx), "tx": _count(now.core.tx), "marked": of_queues("marked", "head_marked"),
         "dropped": dropped, "delay": _delay(tally.sojourns), "queues": queues, "throttled_ns": now.core.throttled_ns,
     }  # fmt: skip
 
@@ -229,7 +248,8 @@ class Replay:
             self.history.add(records)
         if csv:
             shifted = records.copy()
-            shifted["time_ns"] -= np.uint64(self.start_ns)
+            # a policy's tick may come before the first packet
+            shifted["time_ns"] = np.maximum(shifted["time_ns"], np.uint64(self.start_ns)) - np.uint64(self.start_ns)
             csv(shifted)
 
     def run(self, outputs: Outputs) -> None:
@@ -298,13 +318,22 @@ class Replay:
         speed = f"{rate / 1e9:g} Gbit/s" if rate >= 1e9 else f"{rate / 1e6:g} Mbit/s"
         title = f"{self.options.policy} into {speed}: {self.options.source.name}"
         subtitle = "   ".join(f"{key} {value}" for key, value in self.options.settings.items())
-        thresholds = []
-        if self.options.policy == "red":
-            thresholds = [(name, float(self.config[name])) for name in ("min", "max")]
+        thresholds: list[tuple[str, float]] = []
+        policy = str(self.config["policy"])
+        for name in ("min", "max", "threshold"):
+            if name in self.config:
+                thresholds.append((name, float(self.config[name])))
+        if "qopt" in self.config and self.history.unit == 0:
+            thresholds.append(("qopt", float(self.config["qopt"])))
         limit = "limit_bytes" if self.history.unit == 0 else "limit_packets"
         if {"limit", limit} & set(self.options.settings):
             thresholds.append(("limit", float(self.config[limit])))
-        plot.draw(path, self.history, title, subtitle, thresholds, with_average=self.options.policy == "red")
+        below: plot.Below | None = None
+        if policy in ("fn", "pie", "pi2"):
+            below = plot.Below("p")
+        elif policy == "codel":
+            below = plot.Below("sojourn", float(self.config["target"]) * 1e3)
+        plot.draw(path, self.history, title, subtitle, thresholds, with_average=policy in RED_FAMILY, below=below)
 
 
 def replay(options: Options) -> Result:

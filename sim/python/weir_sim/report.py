@@ -6,8 +6,6 @@ from typing import Any
 
 import weir
 
-from .errors import UsageError
-
 
 def duration(ns: float) -> str:
     """A time with three digits: 850 ns, 12.3 µs, 4.56 ms, 1.23 s."""
@@ -37,14 +35,22 @@ def _range(parameter: weir.Parameter) -> str:
         return " | ".join(parameter.choices)
     if parameter.kind == "flag":
         return "on | off"
+    if parameter.kind == "time":
+        return f"{_time(parameter.min)} to {_time(parameter.max)}"
     return f"{parameter.min:.10g} to {parameter.max:.10g} {parameter.unit}".rstrip()
+
+
+def _time(us: float) -> str:
+    """A time as one gives it: 15ms, 4s."""
+    for factor, unit in ((1e6, "s"), (1e3, "ms"), (1, "us")):
+        if us >= factor:
+            return f"{us / factor:.10g}{unit}"
+    return f"{us:.10g}us"
 
 
 def policies(only: str | None = None) -> str:
     """The policies that libweir knows, and their parameters."""
-    known = [policy for policy in weir.policies() if only is None or policy.name == only]
-    if not known:
-        raise UsageError(f"policy '{only}' is not known; choose one of {', '.join(p.name for p in weir.policies())}")
+    known = weir.policies() if only is None else [weir.policy_of(only)]
     blocks = []
     for policy in known:
         lines = [f"{policy.name}: {policy.help} ({policy.source})"]

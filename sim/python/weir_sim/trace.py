@@ -10,29 +10,31 @@ import numpy.typing as npt
 Words = npt.NDArray[np.uint32]
 Records = npt.NDArray[np.void]
 
-ARRIVAL, DEPARTURE = 0, 1
+ARRIVAL, DEPARTURE, TICK = 0, 1, 2
 ACCEPT, MARK, DROP = 0, 1, 2
-NONE, EARLY, FORCED, OVERFLOW, LINK_DOWN = 0, 1, 2, 3, 4
-KINDS = ("arrival", "departure", "2", "3")
+NONE, EARLY, FORCED, OVERFLOW, LINK_DOWN, FRONT = 0, 1, 2, 3, 4, 5
+KINDS = ("arrival", "departure", "tick", "3")
 ACTIONS = ("accept", "mark", "drop", "3")
-CAUSES = ("none", "early", "forced", "overflow", "link_down", *(str(n) for n in range(5, 16)))
+CAUSES = ("none", "early", "forced", "overflow", "link_down", "front", *(str(n) for n in range(6, 16)))
 ECNS = ("not-ect", "ect1", "ect0", "ce")
 UNITS = ("bytes", "packets", "frames", "3")
-POLICIES = ("drop-tail", "red", *(str(n) for n in range(2, 16)))
+POLICIES = ("drop-tail", "red", "dt-ecn", "isred", "fn", "ared", "pie", "codel", "pi2", *(str(n) for n in range(9, 16)))
+STATE = ("state0", "state1", "state2", "state3")
 
 RECORD = np.dtype([
     ("time_ns", np.uint64), ("kind", np.uint8), ("queue", np.uint8), ("action", np.uint8), ("cause", np.uint8),
     ("ecn", np.uint8), ("exempt", np.uint8), ("marked", np.uint8), ("length", np.uint16), ("policy", np.uint8),
     ("unit", np.uint8), ("q_bytes", np.uint32), ("q_packets", np.uint16), ("q_frames", np.uint16),
     ("avg", np.float64), ("count", np.uint16), ("p", np.float64), ("u", np.float64), ("idle_slots", np.uint32),
-    ("sojourn_ns", np.uint64), ("seq", np.uint32),
+    ("sojourn_ns", np.uint64), ("seq", np.uint32), *((name, np.uint32) for name in STATE),
 ])  # fmt: skip
 """Fields of a decoded record. `avg` is in the queue's unit, `p` and `u` are probabilities; what a kind of record
-does not have (avg, count, p, u, idle_slots of a departure; sojourn_ns and marked of an arrival) is 0."""
+does not have (avg, count, p, u, idle_slots of a departure; sojourn_ns and marked of an arrival; all but the time, the
+queue, the policy and its state of a tick) is 0."""
 
 CSV_COLUMNS = (
     "time_ns", "kind", "queue", "action", "cause", "ecn", "length", "q_bytes", "q_packets", "q_frames", "avg",
-    "count", "p", "u", "idle_slots", "sojourn_ns", "seq", "unit", "policy",
+    "count", "p", "u", "idle_slots", "sojourn_ns", "seq", "unit", "policy", *STATE,
 )  # fmt: skip
 
 
@@ -53,22 +55,25 @@ def decode(words: Words) -> Records:
     r["action"] = w[:, 1] >> 22 & 3
     r["cause"] = w[:, 1] >> 24 & 0xF
     r["ecn"] = w[:, 1] >> 28 & 3
-    r["length"] = w[:, 2] & 0x3FFF
+    tick = r["kind"] == TICK
+    r["length"] = np.where(tick, 0, w[:, 2] & 0x3FFF)
     r["policy"] = w[:, 2] >> 16 & 0xF
     r["unit"] = w[:, 2] >> 20 & 3
-    r["q_bytes"] = w[:, 3]
-    r["q_packets"] = w[:, 4] & 0xFFFF
-    r["q_frames"] = w[:, 4] >> 16
-    r["seq"] = w[:, 11]
+    r["q_bytes"] = np.where(tick, 0, w[:, 3])
+    r["q_packets"] = np.where(tick, 0, w[:, 4] & 0xFFFF)
+    r["q_frames"] = np.where(tick, 0, w[:, 4] >> 16)
+    r["seq"] = np.where(tick, 0, w[:, 11])
+    for word, name in enumerate(STATE, 3):
+        r[name] = np.where(tick, w[:, word], 0)
     arrival = r["kind"] == ARRIVAL
     r["exempt"] = np.where(arrival, w[:, 1] >> 30 & 1, 0)
-    r["marked"] = np.where(arrival, 0, w[:, 2] >> 14 & 1)
+    r["marked"] = np.where(arrival | tick, 0, w[:, 2] >> 14 & 1)
     r["avg"] = np.where(arrival, (w[:, 5] << np.uint64(11) | w[:, 6] >> np.uint64(21)) / 2.0**22, 0)
     r["count"] = np.where(arrival, w[:, 7] & 0xFFFF, 0)
     r["p"] = np.where(arrival, (w[:, 8] | (w[:, 1] >> np.uint64(31)) << np.uint64(32)) / 2.0**32, 0)
     r["u"] = np.where(arrival, (w[:, 9] & 0xFFFFFF) / 2.0**24, 0)
     r["idle_slots"] = np.where(arrival, w[:, 10] & 0x3FFFFF, 0)
-    r["sojourn_ns"] = np.where(arrival, 0, w[:, 5] | (w[:, 6] & 0xFFFF) << np.uint64(32))
+    r["sojourn_ns"] = np.where(arrival | tick, 0, w[:, 5] | (w[:, 6] & 0xFFFF) << np.uint64(32))
     return r
 
 
@@ -87,13 +92,17 @@ def write_csv(file: BinaryIO, records: Records) -> None:
     lines = []
     fields = [records[name].tolist() for name in CSV_COLUMNS]
     for (t, kind, queue, action, cause, ecn, length, q_bytes, q_packets, q_frames, avg, count, p, u, idle, sojourn,
-         seq, unit, policy) in zip(*fields, strict=True):  # fmt: skip
+         seq, unit, policy, *state) in zip(*fields, strict=True):  # fmt: skip
+        if kind == TICK:
+            words = ",".join(map(str, state))
+            lines.append(f"{t},{KINDS[kind]},{queue},,,,,,,,,,,,,,,,{POLICIES[policy]},{words}\n")
+            continue
         if kind == ARRIVAL:
             own = f"{_number(avg)},{count},{_number(p)},{_number(u)},{idle},"
         else:
             own = f",,,,,{sojourn}"
         lines.append(
             f"{t},{KINDS[kind]},{queue},{ACTIONS[action]},{CAUSES[cause]},{ECNS[ecn]},{length},{q_bytes},"
-            f"{q_packets},{q_frames},{own},{seq},{UNITS[unit]},{POLICIES[policy]}\n"
+            f"{q_packets},{q_frames},{own},{seq},{UNITS[unit]},{POLICIES[policy]},,,,\n"
         )
     file.write("".join(lines).encode())

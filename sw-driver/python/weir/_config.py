@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from ._ffi import WeirError, check, ffi, lib, text
@@ -12,27 +13,17 @@ from ._ffi import WeirError, check, ffi, lib, text
 #: What a parameter may be given as: a text as tc writes it ("30KB", "10Gbit", "on"), a number, a flag.
 Value = str | int | float | bool | None
 
-KINDS: Final = ("flag", "choice", "size", "amount", "count", "number", "rate")
-_NUMBERS: Final = (
-    "limit_bytes",
-    "limit_packets",
-    "reserve",
-    "quantum",
-    "min",
-    "max",
-    "probability",
-    "weight",
-    "avpkt",
-    "bandwidth",
-)
-_WHOLE: Final = frozenset({"limit_bytes", "limit_packets", "reserve", "quantum", "avpkt"})
-_FLAGS: Final = ("strict", "gentle", "ecn", "harddrop", "nodrop", "exempt_first")
-_CHOICES: Final = ("unit", "spread", "bytemode")
+KINDS: Final = ("flag", "choice", "size", "amount", "count", "number", "rate", "time", "percent")
+#: Changes the policy, so that the others can be those of the new one.
+_FIRST: Final = "adaptive"
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: `kind` is one of KINDS, the range [min, max] is in `unit`; `choices` are the texts of a choice."""
+    """One parameter: `kind` is one of KINDS, the range [min, max] is in `unit`; `choices` are the texts of a choice.
+
+    `default` is a value of its kind, or says how the default is derived.
+    """
 
     name: str
     kind: str
@@ -130,43 +121,42 @@ def full_capabilities() -> Capabilities:
     return _capabilities(_c_capabilities(None))
 
 
-def _parameters() -> list[tuple[Parameter, int, int]]:
-    """All parameters with their scope and mask of policies."""
-    rows = []
+def _parameter(p: Any) -> Parameter:
+    choices = tuple(text(p.choices).split("|")) if p.choices != ffi.NULL else ()
+    kind = KINDS[p.kind]
+    return Parameter(
+        text(p.name), kind, text(p.unit), p.min, p.max, text(p.default_text), choices, text(p.source), text(p.help)
+    )
+
+
+def _all(at: Any, *arguments: int) -> Iterator[Any]:
+    """What `at(*arguments, i)` points to, for i from 0 until it is NULL."""
     i = 0
-    while (p := lib.weir_parameter_at(i)) != ffi.NULL:
-        choices = tuple(text(p.choices).split("|")) if p.choices != ffi.NULL else ()
-        parameter = Parameter(
-            text(p.name),
-            KINDS[p.kind],
-            text(p.unit),
-            p.min,
-            p.max,
-            text(p.default_text),
-            choices,
-            text(p.source),
-            text(p.help),
-        )
-        rows.append((parameter, int(p.scope), int(p.policies)))
+    while (found := at(*arguments, i)) != ffi.NULL:
+        yield found
         i += 1
-    return rows
 
 
+@cache
 def policies() -> tuple[Policy, ...]:
     """All policies that the library knows, with their parameters and ranges (of the largest build)."""
-    rows = _parameters()
-    result = []
-    i = 0
-    while (p := lib.weir_policy_at(i)) != ffi.NULL:
-        mine = tuple(parameter for parameter, scope, mask in rows if scope == 0 and mask >> p.id & 1)
-        result.append(Policy(p.id, text(p.name), text(p.help), text(p.source), mine))
-        i += 1
-    return tuple(result)
+    return tuple(
+        Policy(p.id, text(p.name), text(p.help), text(p.source),
+               tuple(_parameter(q) for q in _all(lib.weir_parameter_at, p.id)))
+        for p in _all(lib.weir_policy_at)
+    )  # fmt: skip
 
 
+def policy_of(name: str) -> Policy:
+    """The policy of a name or alias. Raises WeirError."""
+    number = check(lib.weir_policy_by_name(name.encode()))
+    return next(p for p in policies() if p.id == number)
+
+
+@cache
 def shaper_parameters() -> tuple[Parameter, ...]:
     """What can be set for the shaper."""
-    return tuple(parameter for parameter, scope, _ in _parameters() if scope == 1)
+    return tuple(_parameter(p) for p in _all(lib.weir_shaper_parameter_at))
 
 
 def _as_text(name: str, value: str | int | float | bool) -> str:
@@ -181,36 +171,42 @@ def _as_text(name: str, value: str | int | float | bool) -> str:
 
 def make_config(policy: str | int, natural: Mapping[str, Value]) -> Any:
     """A C `struct weir_queue_config *` from natural values; None leaves a parameter unset."""
-    number = policy if isinstance(policy, int) else check(lib.weir_policy_by_name(policy.encode()))
     config = ffi.new("struct weir_queue_config *")
-    check(lib.weir_queue_defaults(number, config))
+    if isinstance(policy, int):
+        check(lib.weir_queue_defaults(policy, config))
+    else:
+        check(lib.weir_queue_defaults_of(policy.encode(), config))
     set_config(config, natural)
     return config
 
 
 def set_config(config: Any, natural: Mapping[str, Value]) -> None:
-    """Sets parameters of a C configuration by name."""
-    for name, value in natural.items():
+    """Sets parameters of a C configuration by name; `adaptive` first, since it changes the policy."""
+    for name, value in sorted(natural.items(), key=lambda item: item[0] != _FIRST):
         if value is not None:
             check(lib.weir_queue_set(config, name.encode(), _as_text(name, value).encode()))
 
 
+def _shown(parameter: Parameter, value: float) -> Any:
+    """A parameter's number as a person gives it."""
+    if parameter.kind == "flag":
+        return bool(value)
+    if parameter.kind == "choice":
+        return parameter.choices[int(value)] if value < len(parameter.choices) else str(int(value))
+    if math.isinf(value):
+        return "off"
+    whole = parameter.kind in ("size", "count") or parameter.unit == "cells"
+    return int(value) if whole and value == int(value) else value
+
+
 def show_config(config: Any) -> dict[str, Any]:
-    """A C configuration as a dictionary of natural values; what is unset is left out."""
+    """A C configuration as a dictionary of natural values, times in us; what is unset is left out."""
     policy = next(p for p in policies() if p.id == config.policy)
-    choices = {p.name: p.choices for p in policy.parameters if p.kind == "choice"}
     shown: dict[str, Any] = {"policy": policy.name}
+    value = ffi.new("double *")
     for parameter in policy.parameters:
-        name = parameter.name
-        value = getattr(config, name)
-        if name in _NUMBERS:
-            if not math.isnan(value):
-                shown[name] = int(value) if name in _WHOLE and value == int(value) else value
-        elif name in _FLAGS:
-            if value >= 0:
-                shown[name] = bool(value)
-        elif name in _CHOICES and value >= 0:
-            shown[name] = choices[name][value] if value < len(choices[name]) else str(value)
+        if check(lib.weir_queue_get(config, parameter.name.encode(), value)):
+            shown[parameter.name] = _shown(parameter, value[0])
     return shown
 
 
@@ -220,29 +216,38 @@ def _c_registers(policy: str | int, natural: Mapping[str, Value], capabilities: 
     return registers
 
 
+def _words(registers: Any) -> dict[str, int]:
+    return {text(w.name): int(w.value) for w in registers.words[0 : registers.count]}
+
+
 def complete(policy: str | int, capabilities: Capabilities | None = None, **natural: Value) -> dict[str, Any]:
     """All values of a configuration, the unset ones filled in and everything checked.
 
-    The result also has `burst` when the weight was derived from it. Raises WeirError.
+    The result also has `burst` when RED's weight was derived from it, and `utilisation` when DT-ECN's threshold was.
+    Raises WeirError.
     """
     c = _c_capabilities(capabilities)
     config = make_config(policy, natural)
     check(lib.weir_config_complete(c, config))
     check(lib.weir_config_check(c, config))
-    shown = show_config(config)
-    if not math.isnan(config.burst):
-        shown["burst"] = int(config.burst)
-    return shown
+    return show_config(config)
 
 
 def convert_queue(policy: str | int, capabilities: Capabilities | None = None, **natural: Value) -> dict[str, int]:
     """The words of a queue's registers by register name, in the order in which they are written. Raises WeirError."""
-    registers = _c_registers(policy, natural, capabilities)
-    size = int(lib.WEIR_QUEUE_WORDS)
-    values = ffi.new("uint32_t[]", size)
-    names = ffi.new("const char *[]", size)
-    count = lib.weir_queue_words(registers, ffi.NULL, values, names)
-    return {text(names[i]): int(values[i]) for i in range(count)}
+    return _words(_c_registers(policy, natural, capabilities))
+
+
+def convert_queue_back(
+    policy: str | int, words: Mapping[str, int], capabilities: Capabilities | None = None
+) -> dict[str, Any]:
+    """The natural values of a queue's register words, as `convert_queue` gives them. Raises WeirError."""
+    registers = _c_registers(policy, {}, capabilities)
+    for word in registers.words[0 : registers.count]:
+        word.value = words[text(word.name)]
+    config = ffi.new("struct weir_queue_config *")
+    check(lib.weir_convert_queue_back(_c_capabilities(capabilities), registers, config))
+    return show_config(config)
 
 
 def convert_red(capabilities: Capabilities | None = None, **natural: Value) -> dict[str, int]:
@@ -255,31 +260,27 @@ def convert_red(capabilities: Capabilities | None = None, **natural: Value) -> d
     r = _c_registers("red", natural, capabilities)
     c = ffi.new("struct weir_queue_config *")
     check(lib.weir_convert_queue_back(_c_capabilities(capabilities), r, c))
+    words = _words(r)
     fields = {
-        "weight": r.red_weight,
-        "decay": r.red_decay,
-        "minimum": r.red_min,
-        "maximum": r.red_max,
-        "max_p": r.red_maxp,
-        "spread": c.spread,
-        "byte_mode": c.bytemode,
-        "gentle": c.gentle,
-        "ecn": c.ecn,
-        "hard_drop": c.harddrop,
-        "no_drop": c.nodrop,
-        "exempt_first": c.exempt_first,
+        "weight": words["RED_WEIGHT_HI"] << 32 | words["RED_WEIGHT_LO"],
+        "decay": words["RED_DECAY_HI"] << 32 | words["RED_DECAY_LO"],
+        "minimum": words["RED_MIN"],
+        "maximum": words["RED_MAX"],
+        "max_p": words["RED_MAXP"],
+        "spread": c.red.spread,
+        "byte_mode": c.red.bytemode,
+        "gentle": c.red.gentle,
+        "ecn": c.red.ecn,
+        "hard_drop": c.red.harddrop,
+        "no_drop": c.red.nodrop,
+        "exempt_first": c.red.exempt_first,
         "unit": c.unit,
-        "limit_bytes": r.limit_bytes,
-        "limit_packets": r.limit_packets,
+        "limit_bytes": words["LIMIT_BYTES"],
+        "limit_packets": words["LIMIT_PACKETS"],
     }
-    for name, scaled in (
-        ("idle_rate", r.red_idle_rate),
-        ("slope", r.red_slope),
-        ("gentle_slope", r.red_gentle_slope),
-        ("mean", r.red_mean),
-    ):
-        fields[f"{name}_mantissa"] = scaled.mantissa
-        fields[f"{name}_exponent"] = scaled.exponent
+    for name in ("idle_rate", "slope", "gentle_slope", "mean"):
+        fields[f"{name}_mantissa"] = words[f"RED_{name.upper()}"] & (1 << 18) - 1
+        fields[f"{name}_exponent"] = words[f"RED_{name.upper()}"] >> 24
     return {name: int(value) for name, value in fields.items()}
 
 
@@ -317,6 +318,11 @@ def parse_size(value: Value) -> float:
 def parse_rate(value: Value) -> float:
     """bit/s of a rate as tc writes it: "64kbit", "10Gbit" (x1000), "1mbps" (bytes), 1000. Raises WeirError."""
     return _parse(lib.weir_parse_rate, "rate", value)
+
+
+def parse_time(value: Value) -> float:
+    """Microseconds of a time as tc writes it: "15ms", "1.5s", "500us", "64ns", 20 (us). Raises WeirError."""
+    return _parse(lib.weir_parse_time, "time", value)
 
 
 def parse_number(value: Value) -> float:

@@ -56,7 +56,11 @@ class Count:
 
 @dataclass(frozen=True)
 class QueueCounters:
-    """Counters of a queue at the last snapshot. `sojourn[b]`: packets that left after 2^b to 2^(b+1) ns."""
+    """Counters of a queue at the last snapshot. `sojourn[b]`: packets that left after 2^b to 2^(b+1) ns.
+
+    `marked` is at arrival, `head_marked` and `head_dropped` by the policy at departure, `front` dropped from the head of
+    a queue over its limits. `out` is everything that was sent, what `head_marked` counts as well.
+    """
 
     in_not_ect: Count
     in_ect1: Count
@@ -69,6 +73,9 @@ class QueueCounters:
     already_ce: Count
     out: Count
     link_down: Count
+    front: Count
+    head_dropped: Count
+    head_marked: Count
     sojourn: tuple[int, ...]
 
     @property
@@ -122,10 +129,11 @@ class CoreLive:
 
 @dataclass(frozen=True)
 class TraceRecord:
-    """One decision (kind "arrival") or departure; q is before an arrival, after a departure.
+    """One decision (kind "arrival"), departure or tick; q is before an arrival, after a departure.
 
     `average_raw` is UQ21.22 and `p_raw` UQ1.32, `average` and `p` the same as numbers; `draw` is u * 2^24. The fields
     from `policy` to `idle_slots` belong to arrivals, `marked` and `sojourn_ns` to departures; they are 0 otherwise.
+    Of kind "tick" are the records of a policy's periodic work: only `time_ns`, `queue`, `policy` and `state` count.
     """
 
     time_ns: int
@@ -151,11 +159,12 @@ class TraceRecord:
     marked: bool
     sojourn_ns: int
     number: int
+    state: tuple[int, ...]
 
 
-_KINDS = ("arrival", "departure")
+_KINDS = ("arrival", "departure", "tick")
 _ACTIONS = ("accept", "mark", "drop")
-_CAUSES = ("none", "early", "forced", "overflow", "link-down")
+_CAUSES = ("none", "early", "forced", "overflow", "link-down", "front")
 
 
 def _name(names: tuple[str, ...], value: int) -> str:
@@ -187,6 +196,7 @@ def _record(r: Any) -> TraceRecord:
         bool(r.marked),
         r.sojourn_ns,
         r.number,
+        tuple(r.state),
     )
 
 
@@ -398,6 +408,9 @@ class Device:
             _count(c.already_ce),
             _count(c.out),
             _count(c.link_down),
+            _count(c.front),
+            _count(c.head_dropped),
+            _count(c.head_marked),
             tuple(c.sojourn),
         )
 
@@ -441,9 +454,14 @@ class Device:
     # ---- trace
 
     def trace_enable(
-        self, enable: bool = True, queues: Sequence[int] | None = None, arrivals: bool = True, departures: bool = True
+        self,
+        enable: bool = True,
+        queues: Sequence[int] | None = None,
+        arrivals: bool = True,
+        departures: bool = True,
+        ticks: bool = True,
     ) -> None:
-        """Turns the trace on or off; `queues` are those to trace (default: all)."""
+        """Turns the trace on or off; `queues` are those to trace (default: all), `ticks` the periodic work of policies."""
         built = self.capabilities.queues
         mask = 0
         for queue in range(built) if queues is None else queues:
@@ -452,7 +470,10 @@ class Device:
                     -1, f"queue {queue} is out of range: allowed is 0 to {built - 1}; name those that exist"
                 )
             mask |= 1 << queue
-        self._call(lib.weir_trace_control, int(enable), mask, int(arrivals), int(departures))
+        kinds = (
+            arrivals * lib.WEIR_TRACE_ARRIVALS | departures * lib.WEIR_TRACE_DEPARTURES | ticks * lib.WEIR_TRACE_TICKS
+        )
+        self._call(lib.weir_trace_control, int(enable), mask, kinds)
 
     def trace_level(self) -> int:
         """Records that wait in the host's FIFO."""

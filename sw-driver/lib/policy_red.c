@@ -1,0 +1,296 @@
+/* RED (Floyd & Jacobson 1993; tc-red(8); ns-2.35 red.cc). Formats: docs/modules/ewma.md and red.md. */
+#include "internal.h"
+#include "registers_policies.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Floyd & Jacobson 1993; used when tc's equation has no solution and neither weight nor burst is given. */
+#define DEFAULT_WEIGHT 0.002
+#define LEAST_WEIGHT 0x1p-16
+/* The narrowest band: the slopes' mantissas and tc's own smallest step end here. */
+#define NARROWEST_BAND 1.0
+#define MOST_BYTES 2097151.0
+#define LEAST_BANDWIDTH 1e3
+#define MOST_BANDWIDTH 100e9
+#define SLOPE_ONE 131072.0 /* 2^17 */
+#define MEAN_ONE 1048576.0 /* 2^20 */
+#define BIT_NS_PER_BYTE 8e9 /* bit/s * ns a byte */
+
+static const struct weir_row rows[] = {
+	{ .parameter = { "min", "queue unit", WEIR_KIND_AMOUNT, 0, MOST_BYTES, "max/3", NULL, "tc-red min, ns-2 thresh_",
+			 "average above which packets are selected by chance" },
+	  .offset = WEIR_AT(red.min), .span = WEIR_SPAN_BUFFER, .in_bytes = WEIR_IN_BYTES_MIN, .advice = "it is below max" },
+	{ .parameter = { "max", "queue unit", WEIR_KIND_AMOUNT, 1, MOST_BYTES, "limit/4", NULL,
+			 "tc-red max, ns-2 maxthresh_",
+			 "average at which the chance is `probability`; above it, certain or gentle" },
+	  .offset = WEIR_AT(red.max), .span = WEIR_SPAN_BUFFER, .in_bytes = WEIR_IN_BYTES_MAX,
+	  .advice = "it may not pass the limit" },
+	{ .parameter = { "probability", "", WEIR_KIND_NUMBER, 1e-6, 1, "0.02", NULL, "tc-red probability, ns-2 1/linterm_",
+			 "max_p, the chance at max" },
+	  .offset = WEIR_AT(red.probability), .advice = "it is the chance at max, e.g. 0.02" },
+	{ .parameter = { "avpkt", "bytes", WEIR_KIND_SIZE, 16, 9216, "1000", NULL, "tc-red avpkt, ns-2 mean_pktsize_",
+			 "typical packet: idle slots, burst, byte mode" },
+	  .offset = WEIR_AT(red.avpkt), .whole = true, .advice = "give the length of a typical packet" },
+	{ .parameter = { "burst", "packets", WEIR_KIND_COUNT, 1, 1000000, "(2*min+max)/(3*avpkt)", NULL, "tc-red burst",
+			 "burst that is let through; gives the weight" },
+	  .offset = WEIR_AT(red.burst), .whole = true, .optional = true, .advice = "or give weight instead" },
+	{ .parameter = { "weight", "", WEIR_KIND_NUMBER, LEAST_WEIGHT, 1, "from burst", NULL,
+			 "Floyd & Jacobson 1993, ns-2 q_weight_", "weight w of the moving average; over burst" },
+	  .offset = WEIR_AT(red.weight), .advice = "or give burst and let it be derived" },
+	{ .parameter = { "bandwidth", "bit/s", WEIR_KIND_RATE, LEAST_BANDWIDTH, MOST_BANDWIDTH, "the link's rate", NULL, "tc-red bandwidth",
+			 "rate by which an idle queue's average decays: a slot is avpkt*8/bandwidth" },
+	  .offset = WEIR_AT(red.bandwidth), .advice = "give the rate at which the queue empties" },
+	WEIR_FLAG_ROW("gentle", red.gentle, "off", "ns-2 gentle_", "between max and 2*max the chance rises to 1"),
+	WEIR_FLAG_ROW("ecn", red.ecn, "off", "tc-red ecn, ns-2 setbit_", "mark ECT packets instead of dropping them"),
+	WEIR_FLAG_ROW("harddrop", red.harddrop, "off", "tc-red harddrop", "drop above max also what could be marked"),
+	WEIR_FLAG_ROW("nodrop", red.nodrop, "off", "tc-red nodrop",
+		      "never drop by chance what cannot be marked; needs ecn"),
+	{ .parameter = { "spread", "", WEIR_KIND_CHOICE, 0, 2, "uniform", "geometric|uniform|uniform-wait",
+			 "Floyd & Jacobson 1993 section 7, ns-2 wait_", "how selected packets are spread" },
+	  .offset = WEIR_AT(red.spread) },
+	{ .parameter = { "bytemode", "", WEIR_KIND_CHOICE, 0, 2, "off", "off|after|before",
+			 "ns-2 bytes_ (after), Floyd & Jacobson 1993 (before); RFC 7141 advises off",
+			 "scale the chance by length/avpkt, after or before spreading" },
+	  .offset = WEIR_AT(red.bytemode) },
+	WEIR_FLAG_ROW("exempt_first", red.exempt_first, "on with uniform-wait, else off", "ns-2 red.cc",
+		      "the first packet in the band counts and is never selected by chance"),
+	{ .parameter = { "adaptive", "", WEIR_KIND_FLAG, 0, 1, "off; on with ared", NULL, "tc-red adaptive",
+			 "adapt max_p to the average: the policy becomes ared, or red with off" },
+	  .offset = WEIR_AT(red.adaptive), .optional = true },
+};
+
+static const struct weir_register_name words[] = {
+	{ "RED_FLAGS", WEIR_Q_RED_FLAGS },
+	{ "RED_WEIGHT_LO", WEIR_Q_RED_WEIGHT_LO },
+	{ "RED_WEIGHT_HI", WEIR_Q_RED_WEIGHT_HI },
+	{ "RED_DECAY_LO", WEIR_Q_RED_DECAY_LO },
+	{ "RED_DECAY_HI", WEIR_Q_RED_DECAY_HI },
+	{ "RED_IDLE_RATE", WEIR_Q_RED_IDLE_RATE },
+	{ "RED_MIN", WEIR_Q_RED_MIN },
+	{ "RED_MAX", WEIR_Q_RED_MAX },
+	{ "RED_SLOPE", WEIR_Q_RED_SLOPE },
+	{ "RED_GENTLE_SLOPE", WEIR_Q_RED_GENTLE_SLOPE },
+	{ "RED_MAXP", WEIR_Q_RED_MAXP },
+	{ "RED_MEAN", WEIR_Q_RED_MEAN },
+};
+
+static void named(struct weir_queue_config *config, const char *name)
+{
+	struct weir_red *red = &config->red;
+
+	if (!strcmp(name, "weight")) {
+		config->named |= WEIR_NAMED_WEIGHT;
+	} else if (!strcmp(name, "burst") && !(config->named & WEIR_NAMED_WEIGHT)) {
+		red->weight = NAN; /* a weight that was read back gives way; one that was named does not */
+	} else if (!strcmp(name, "adaptive")) {
+		config->policy = red->adaptive ? WEIR_POLICY_ARED : WEIR_POLICY_RED;
+		red->adaptive = WEIR_UNSET;
+	}
+}
+
+/* What the weight is derived from: thresholds, avpkt, burst. */
+static int check_thresholds(const struct weir_capabilities *caps, const struct weir_queue_config *config)
+{
+	const struct weir_red *red = &config->red;
+	const char *unit = weir_unit_name(config->unit);
+	const uint32_t given = config->in_bytes & (WEIR_IN_BYTES_MIN | WEIR_IN_BYTES_MAX);
+	char advice[160];
+	int status;
+
+	if (given && config->unit != WEIR_UNIT_BYTES)
+		return weir_check_parameter(caps, config, given & WEIR_IN_BYTES_MIN ? "min" : "max");
+	snprintf(advice, sizeof(advice), "it may not pass the limit; lower max or raise limit (up to %s)",
+		 weir_show_amount(config->unit == WEIR_UNIT_BYTES ? weir_buffer_bytes(caps) : caps->descriptors, unit).s);
+	status = weir_check_range("max", red->max, NARROWEST_BAND, weir_unit_limit(config), unit, advice);
+	/* the band as the hardware will have it */
+	if (!status &&
+	    !(red->min >= 0 && weir_round_threshold(red->max) - weir_round_threshold(red->min) >= NARROWEST_BAND))
+		status = weir_fail(WEIR_E_RANGE,
+				   "min %s is out of range: allowed is 0 to %s; lower min, or raise max, which is %s",
+				   weir_show_value(red->min).s, weir_show_amount(red->max - NARROWEST_BAND, unit).s,
+				   weir_show_value(red->max).s);
+	if (!status)
+		status = weir_check_parameter(caps, config, "avpkt");
+	return status ? status : weir_check_parameter(caps, config, "burst");
+}
+
+/* (1-(1-w)^burst)/w, falling from burst (w = 0) to 1 (w = 1). */
+static double burst_average(double burst, double w)
+{
+	return w >= 1 ? 1 : -expm1(burst * log1p(-w)) / w;
+}
+
+/* The largest w with (1-(1-w)^burst)/w >= a; 0 if there is none. tc takes the largest power of two. */
+static double solve_weight(double burst, double a)
+{
+	double low = 0, high = 1;
+
+	if (burst_average(burst, 1) >= a)
+		return 1;
+	if (a >= burst)
+		return 0;
+	for (int i = 0; i < 200 && low < high; i++) {
+		/* the geometric mean while the ends are far apart: small weights are found to full precision */
+		double middle = low == 0 ? high / 16 : high > 2 * low ? sqrt(low * high) : (low + high) / 2;
+
+		if (middle <= low || middle >= high || middle < 0x1p-60)
+			break;
+		if (burst_average(burst, middle) >= a)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int weir_weight_from_burst(double burst, double qmin, double *weight)
+{
+	const double smallest = LEAST_WEIGHT;
+	double low = fmax(1, ceil(qmin)), high, found;
+
+	if (!(qmin >= 0 && qmin <= 1e7) || !(burst >= 1 && burst <= 1e7))
+		return weir_fail(WEIR_E_RANGE, "burst %s with min %s packets is out of range: allowed is 1 to 10000000; "
+				 "give weight instead",
+				 weir_show_value(burst).s, weir_show_value(qmin).s);
+	found = burst + 1 - qmin < 1 ? 0 : solve_weight(burst, burst + 1 - qmin);
+	if (found >= smallest) {
+		*weight = found;
+		return WEIR_OK;
+	}
+	if (qmin <= 1)
+		return weir_fail(WEIR_E_CONFLICT,
+				 "burst %s gives no weight: min is %s packets of avpkt and has to be more than 1; raise "
+				 "min, or give weight (%s to 1)",
+				 weir_show_value(burst).s, weir_show_value(qmin).s, weir_show_value(smallest).s);
+	for (high = 2 * low; solve_weight(high, high + 1 - qmin) >= smallest;)
+		high *= 2;
+	for (double step = high / 2; step >= 1; step = floor(step / 2)) /* the last burst that still works */
+		while (high > low && solve_weight(high, high + 1 - qmin) < smallest &&
+		       (step == 1 || solve_weight(high - step, high - step + 1 - qmin) < smallest))
+			high -= step;
+	return weir_fail(WEIR_E_RANGE,
+			 "burst %s is out of range: allowed with min %s packets is %s to %s packets; or give weight "
+			 "instead",
+			 weir_show_value(burst).s, weir_show_value(qmin).s, weir_show_value(low).s,
+			 weir_show_value(fmax(low, high)).s);
+}
+
+static int complete_weight(struct weir_queue_config *config)
+{
+	struct weir_red *red = &config->red;
+	double avpkt = config->unit == WEIR_UNIT_BYTES ? red->avpkt : 1; /* in the queue's unit */
+	double qmin = red->min / avpkt;
+
+	if (!isnan(red->weight))
+		return WEIR_OK;
+	if (!isnan(red->burst))
+		return weir_weight_from_burst(red->burst, qmin, &red->weight);
+	if (qmin <= 1) {
+		red->weight = DEFAULT_WEIGHT;
+		return WEIR_OK;
+	}
+	red->burst = fmax(floor((2 * red->min + red->max) / (3 * avpkt)), floor(qmin) + 1);
+	red->weight = fmax(solve_weight(red->burst, red->burst + 1 - qmin), LEAST_WEIGHT);
+	return WEIR_OK;
+}
+
+static int complete(const struct weir_capabilities *caps, struct weir_queue_config *config)
+{
+	struct weir_red *red = &config->red;
+	bool whole = config->unit == WEIR_UNIT_BYTES;
+	double quarter = weir_unit_limit(config) / 4;
+	int status;
+
+	weir_fill(&red->max, whole ? floor(quarter) : quarter);
+	weir_fill(&red->min, whole ? floor(red->max / 3) : red->max / 3);
+	weir_fill(&red->bandwidth, caps->link_rate);
+	weir_fill_choice(&red->exempt_first, red->spread == WEIR_SPREAD_UNIFORM_WAIT);
+	status = weir_check_common(caps, config);
+	if (!status)
+		status = check_thresholds(caps, config);
+	return status ? status : complete_weight(config);
+}
+
+static int check(const struct weir_capabilities *caps, const struct weir_queue_config *config)
+{
+	int status = check_thresholds(caps, config);
+
+	if (!status && config->red.nodrop && !config->red.ecn)
+		status = weir_fail(WEIR_E_CONFLICT, "nodrop on has a meaning only with ecn; add ecn, or leave nodrop out");
+	return status;
+}
+
+static uint32_t flags_word(const struct weir_red *red)
+{
+	return WEIR_FIELD(WEIR_Q_RED_FLAGS_SPREAD, red->spread) | WEIR_FIELD(WEIR_Q_RED_FLAGS_BYTE_MODE, red->bytemode) |
+	       WEIR_FIELD(WEIR_Q_RED_FLAGS_GENTLE, red->gentle) | WEIR_FIELD(WEIR_Q_RED_FLAGS_ECN, red->ecn) |
+	       WEIR_FIELD(WEIR_Q_RED_FLAGS_HARDDROP, red->harddrop) | WEIR_FIELD(WEIR_Q_RED_FLAGS_NODROP, red->nodrop) |
+	       WEIR_FIELD(WEIR_Q_RED_FLAGS_EXEMPT_FIRST, red->exempt_first);
+}
+
+static void convert(const struct weir_queue_config *config, struct weir_queue_registers *r)
+{
+	const struct weir_red *red = &config->red;
+	const uint64_t weight = weir_to_weight(red->weight), decay = weir_to_decay(weight);
+	/* Slopes of thresholds and max_p as they were rounded: p is max_p at max, whatever the band's width, and
+	 * what is read back converts to the same words again. */
+	const double min = weir_round_threshold(red->min), max = weir_round_threshold(red->max);
+	const double probability = weir_from_probability(weir_probability_word(red->probability));
+
+	weir_put(r, WEIR_Q_RED_FLAGS, flags_word(red));
+	weir_put(r, WEIR_Q_RED_WEIGHT_LO, (uint32_t)weight);
+	weir_put(r, WEIR_Q_RED_WEIGHT_HI, (uint32_t)(weight >> 32));
+	weir_put(r, WEIR_Q_RED_DECAY_LO, (uint32_t)decay);
+	weir_put(r, WEIR_Q_RED_DECAY_HI, (uint32_t)(decay >> 32));
+	weir_put(r, WEIR_Q_RED_IDLE_RATE, weir_scaled_word(red->bandwidth / (red->avpkt * BIT_NS_PER_BYTE)));
+	weir_put(r, WEIR_Q_RED_MIN, weir_threshold_word(red->min));
+	weir_put(r, WEIR_Q_RED_MAX, weir_threshold_word(red->max));
+	weir_put(r, WEIR_Q_RED_MAXP, weir_probability_word(red->probability));
+	weir_put(r, WEIR_Q_RED_SLOPE, weir_scaled_word(probability / (max - min) * SLOPE_ONE));
+	weir_put(r, WEIR_Q_RED_GENTLE_SLOPE, weir_scaled_word((1 - probability) / max * SLOPE_ONE));
+	weir_put(r, WEIR_Q_RED_MEAN, weir_scaled_word(MEAN_ONE / red->avpkt));
+}
+
+static void convert_back(const struct weir_capabilities *caps, const struct weir_queue_registers *r,
+			 struct weir_queue_config *config)
+{
+	struct weir_red *red = &config->red;
+	const uint32_t flags = weir_take(r, WEIR_Q_RED_FLAGS);
+	const uint32_t idle = weir_take(r, WEIR_Q_RED_IDLE_RATE), mean = weir_take(r, WEIR_Q_RED_MEAN);
+	const uint64_t weight = (uint64_t)weir_take(r, WEIR_Q_RED_WEIGHT_HI) << 32 | weir_take(r, WEIR_Q_RED_WEIGHT_LO);
+
+	(void)caps;
+	red->spread = (int)WEIR_TAKE(WEIR_Q_RED_FLAGS_SPREAD, flags);
+	if (red->spread > WEIR_SPREAD_UNIFORM_WAIT) /* as the hardware takes it */
+		red->spread = WEIR_SPREAD_UNIFORM_WAIT;
+	red->bytemode = (int)WEIR_TAKE(WEIR_Q_RED_FLAGS_BYTE_MODE, flags);
+	red->gentle = (int)WEIR_TAKE(WEIR_Q_RED_FLAGS_GENTLE, flags);
+	red->ecn = (int)WEIR_TAKE(WEIR_Q_RED_FLAGS_ECN, flags);
+	red->harddrop = (int)WEIR_TAKE(WEIR_Q_RED_FLAGS_HARDDROP, flags);
+	red->nodrop = (int)WEIR_TAKE(WEIR_Q_RED_FLAGS_NODROP, flags);
+	red->exempt_first = (int)WEIR_TAKE(WEIR_Q_RED_FLAGS_EXEMPT_FIRST, flags);
+	red->weight = ldexp((double)weight, -36);
+	red->min = weir_from_threshold(weir_take(r, WEIR_Q_RED_MIN));
+	red->max = weir_from_threshold(weir_take(r, WEIR_Q_RED_MAX));
+	red->probability = weir_from_probability(weir_take(r, WEIR_Q_RED_MAXP));
+	if (WEIR_TAKE(WEIR_SCALED_MANTISSA, mean)) {
+		red->avpkt = round(MEAN_ONE / weir_from_scaled_word(mean)); /* whole, so this is exact */
+		if (WEIR_TAKE(WEIR_SCALED_MANTISSA, idle))
+			red->bandwidth = weir_settle(weir_from_scaled_word(idle) * red->avpkt * BIT_NS_PER_BYTE,
+						     LEAST_BANDWIDTH, MOST_BANDWIDTH);
+	}
+}
+
+const struct weir_policy_ops weir_policy_red = {
+	.info = { WEIR_POLICY_RED, "red", "random early detection: drops or marks by the average queue",
+		  "Floyd & Jacobson 1993; tc-red(8); ns-2.35 red.cc" },
+	WEIR_ROWS(rows),
+	WEIR_WORDS(words),
+	.named = named,
+	.complete = complete,
+	.check = check,
+	.convert = convert,
+	.convert_back = convert_back,
+};

@@ -1,0 +1,89 @@
+/* The policies' registers in a queue's block (docs/policy-registers.md), for builds whose weir_regs.h does not have
+ * all of them. Where it has one, both say the same: a macro may be defined twice only with the same text, and the
+ * compiler refuses it otherwise. The numbers are therefore written as weir_regs.h writes them. */
+#ifndef WEIR_REGISTERS_POLICIES_H
+#define WEIR_REGISTERS_POLICIES_H
+
+#include "weir_regs.h"
+
+#define WEIR_Q_ISRED_CTRL 0x044u
+#define WEIR_Q_ISRED_CTRL_MODE_SHIFT 0u
+#define WEIR_Q_ISRED_CTRL_MODE_MASK 0x003u
+#define WEIR_Q_ISRED_CTRL_SOURCE_SHIFT 2u
+#define WEIR_Q_ISRED_CTRL_SOURCE_MASK 0x001u
+#define WEIR_Q_ISRED_SLOPE 0x048u
+#define WEIR_Q_ISRED_GAIN 0x04Cu
+
+#define WEIR_Q_ARED_INTERVAL 0x050u
+#define WEIR_Q_ARED_LOW 0x054u
+#define WEIR_Q_ARED_HIGH 0x058u
+#define WEIR_Q_ARED_BOTTOM 0x05Cu
+#define WEIR_Q_ARED_TOP 0x060u
+#define WEIR_Q_ARED_INCREASE 0x064u
+#define WEIR_Q_ARED_DECREASE 0x068u
+#define WEIR_Q_ARED_BAND 0x06Cu
+#define WEIR_Q_ARED_GENTLE 0x074u
+
+#define WEIR_Q_DTECN_THRESHOLD 0x070u
+
+#define WEIR_Q_FN_CTRL 0x080u
+#define WEIR_Q_FN_CTRL_QUADRATIC_SHIFT 0u
+#define WEIR_Q_FN_CTRL_QUADRATIC_MASK 0x001u
+#define WEIR_Q_FN_CTRL_UNIFORM_SHIFT 1u
+#define WEIR_Q_FN_CTRL_UNIFORM_MASK 0x001u
+#define WEIR_Q_FN_CTRL_BYTE_MODE_SHIFT 2u
+#define WEIR_Q_FN_CTRL_BYTE_MODE_MASK 0x001u
+#define WEIR_Q_FN_CTRL_ECN_SHIFT 3u
+#define WEIR_Q_FN_CTRL_ECN_MASK 0x001u
+#define WEIR_Q_FN_WINDOW 0x084u
+#define WEIR_Q_FN_WINDOW_SIZE_SHIFT 0u
+#define WEIR_Q_FN_WINDOW_SIZE_MASK 0x1FFFu
+#define WEIR_Q_FN_WINDOW_BASE_SHIFT 16u
+#define WEIR_Q_FN_WINDOW_BASE_MASK 0xFFFu
+#define WEIR_Q_FN_T 0x088u
+#define WEIR_Q_FN_ROOM_LO 0x08Cu
+#define WEIR_Q_FN_ROOM_HI 0x090u
+#define WEIR_Q_FN_MEAN 0x094u
+#define WEIR_Q_FN_HALF_T2 0x098u
+
+#define WEIR_Q_PIE_CTRL 0x0B0u
+#define WEIR_Q_PIE_CTRL_ECN_SHIFT 0u
+#define WEIR_Q_PIE_CTRL_ECN_MASK 0x001u
+#define WEIR_Q_PIE_INTERVAL 0x0B4u
+#define WEIR_Q_PIE_TARGET 0x0B8u
+#define WEIR_Q_PIE_ALPHA 0x0BCu
+#define WEIR_Q_PIE_BETA 0x0C0u
+#define WEIR_Q_PIE_BURST 0x0C4u
+#define WEIR_Q_PIE_ECN_MAX 0x0C8u
+#define WEIR_Q_PIE_BYPASS 0x0CCu
+
+#define WEIR_Q_CODEL_CTRL 0x0D8u
+#define WEIR_Q_CODEL_CTRL_ECN_SHIFT 0u
+#define WEIR_Q_CODEL_CTRL_ECN_MASK 0x001u
+#define WEIR_Q_CODEL_TARGET 0x0DCu
+#define WEIR_Q_CODEL_INTERVAL 0x0E0u
+#define WEIR_Q_CODEL_MTU 0x0E4u
+#define WEIR_Q_CODEL_CE_THRESHOLD 0x0E8u
+
+#define WEIR_Q_PI2_CTRL 0x120u
+#define WEIR_Q_PI2_CTRL_ECN_SHIFT 0u
+#define WEIR_Q_PI2_CTRL_ECN_MASK 0x001u
+#define WEIR_Q_PI2_CTRL_LOW_LATENCY_SHIFT 1u
+#define WEIR_Q_PI2_CTRL_LOW_LATENCY_MASK 0x001u
+#define WEIR_Q_PI2_CTRL_COUPLED_SHIFT 4u
+#define WEIR_Q_PI2_CTRL_COUPLED_MASK 0x00Fu
+#define WEIR_Q_PI2_INTERVAL 0x124u
+#define WEIR_Q_PI2_TARGET 0x128u
+#define WEIR_Q_PI2_ALPHA 0x12Cu
+#define WEIR_Q_PI2_BETA 0x130u
+#define WEIR_Q_PI2_STEP 0x134u
+#define WEIR_Q_PI2_COUPLING 0x138u
+#define WEIR_Q_PI2_MAX 0x13Cu
+
+/* MANTISSA and EXPONENT stand in every register that has them where RED_SLOPE has them. */
+#define WEIR_SCALED_MANTISSA_SHIFT WEIR_Q_RED_SLOPE_MANTISSA_SHIFT
+#define WEIR_SCALED_MANTISSA_MASK WEIR_Q_RED_SLOPE_MANTISSA_MASK
+#define WEIR_SCALED_EXPONENT_SHIFT WEIR_Q_RED_SLOPE_EXPONENT_SHIFT
+#define WEIR_SCALED_EXPONENT_MASK WEIR_Q_RED_SLOPE_EXPONENT_MASK
+
+#endif
