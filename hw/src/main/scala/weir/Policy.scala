@@ -33,7 +33,9 @@ object Policy {
     val registers: Seq[Register] = Nil
   }
   val Red: Policy = aqm.RedFamily.Red
+  val Isred: Policy = aqm.RedFamily.Isred
+  val Ared: Policy = aqm.RedFamily.Ared
 
   /** Every policy there is, in order of number. */
-  lazy val all: Seq[Policy] = Seq(DropTail, Red)
+  lazy val all: Seq[Policy] = Seq(DropTail, Red, Isred, Ared)
 }

@@ -23,6 +23,7 @@ object Units {
     "Ewma" -> (() => new aqm.Ewma(c)),
     "Red" -> (() => new aqm.Red(c)),
     "RedPolicy" -> (() => new aqm.RedPolicy(c)),
+    "RedFamily" -> (() => new aqm.RedPolicy(c.copy(policies = Set(Policy.DropTail, Policy.Red, Policy.Isred, Policy.Ared)))),
     "DropTail" -> (() => new aqm.DropTail(c)),
     "FreeList" -> (() => new buffer.FreeList(c)),
     "CellStore" -> (() => new buffer.CellStore(c)),
