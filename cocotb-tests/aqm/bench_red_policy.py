@@ -228,6 +228,9 @@ class Bench:
         A queue with a decision in flight is not cleared: Admit lets it settle first (docs/modules/red.md).
         """
         dut = self.dut
+        for taking in self.taking:
+            if taking.requested + SLOPE_STAGE == self.n:
+                taking.params = self.live(taking.request.queue)
         self._drive_commit()
         for q in range(QUEUES):
             if request is not None and request.queue == q or self.n - self.requested[q] <= LATENCY + 1:
@@ -258,9 +261,6 @@ class Bench:
             dut.hint_payload_nowNs.value = self.now
             self.ewma[hint].hint(self.now, self.params[hint])
             self.hints[hint].append(self.n)
-        for taking in self.taking:
-            if taking.requested + SLOPE_STAGE == self.n:
-                taking.params = self.live(taking.request.queue)
         if self.taking and self.taking[0].requested + COUNT_STAGE == self.n:
             taken = self.taking.popleft()
             t = taken.request

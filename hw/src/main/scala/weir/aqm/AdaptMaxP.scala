@@ -92,6 +92,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
 
   /** Times, shared by scan and tick. */
   val time = new Area {
+    val stored = deadlines.readAsync(queue)
     val intervalNs = Reg(UInt(32 bits))
     val deadline = Reg(c.time)
     val soon = Reg(c.time)
@@ -109,7 +110,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val last = queue === c.queues - 1
     when(scanning(0)) {
       words.ask("ARED_INTERVAL")
-      deadline := deadlines.readAsync(queue)
+      deadline := time.stored
       anew := PerQueue.bit(renewed, queue)
       again := PerQueue.bit(revived, queue)
       for (q <- 0 until c.queues) when(queue === q) {
@@ -273,7 +274,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val end = second + 12
     when(ticking(end - 2)) {
       words.ask("ARED_INTERVAL")
-      deadline := deadlines.readAsync(queue)
+      deadline := time.stored
     }
     /** what came meanwhile makes the tick void */
     val void = PerQueue.bit(renewed | renew, queue)
