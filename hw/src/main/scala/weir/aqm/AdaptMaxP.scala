@@ -69,7 +69,8 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val resting = Reg(Bits(c.queues bits)) init 0
     /** an arrival has ended the rest */
     val revived = Reg(Bits(c.queues bits)) init 0
-    val pending = (runs & (renewed | revived)).orR
+    /** a deadline starts anew, or the earliest is that of a queue that runs another policy now */
+    val pending = Bool()
   }
   import state._
 
@@ -133,6 +134,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
       queue := queue + 1
       when(last)(phase := Phase.idle)
     }
+    pending := (runs & (renewed | revived)).orR || found && !PerQueue.bit(runs, earliest)
     val due = RegNext(phase === Phase.idle && found && !(io.nowNs - best).msb) init False
     when(phase === Phase.idle) {
       step := 0
