@@ -57,7 +57,9 @@ def adapted_point(max_p: Fraction, spread: int) -> tuple[RedParams, int, Fractio
     """Registers after a tick, an average in the middle of the band, and p_b as max_p states it."""
     m, k = scaled(Fraction(1 << 17, 200))
     # the slope that the host wrote is another; only ticks count
-    params = RedParams(minimum=5 << 11, maximum=205 << 11, max_p=int(max_p * (1 << 32)), slope_mantissa=1, spread=spread)
+    params = RedParams(
+        minimum=5 << 11, maximum=205 << 11, max_p=int(max_p * (1 << 32)), slope_mantissa=1, spread=spread
+    )
     average = int(Fraction(105) * (1 << 22))
     queue = MaxP()
     ared = AredParams(low=85 << 11, high=125 << 11, band_mantissa=m, band_exponent=k)

@@ -14,12 +14,12 @@ from golden.ewma import SLOTS_MAX, Average, Ewma
 from golden.params import RedParams
 from policy_bench import (
     CYCLE_NS,
-    ConfigFlow,
     HINT_CYCLES,
     QUEUES,
     SEED,
     STYLES,
     TIME,
+    ConfigFlow,
     Counter,
     Request,
     Stimulus,

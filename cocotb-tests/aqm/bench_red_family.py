@@ -7,15 +7,16 @@ of deadlines.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from typing import Any
 
-import bench_red_policy
 import cocotb
-from bench_red_policy import COUNT_STAGE, LATENCY, RED
 from cocotb.triggers import FallingEdge
-from golden.ared import LEAST_NS, AredParams, MaxP, Slopes
+
+import bench_red_policy
+from bench_red_policy import COUNT_STAGE, LATENCY, RED
+from golden.ared import LEAST_NS, AredParams, MaxP
 from golden.ewma import Ewma
 from golden.isred import CERTAIN, GAIN, QUEUE, WITHOUT_WAIT, IsredParams, Rise
 from golden.params import RedParams, scaled
@@ -56,9 +57,7 @@ LATEST = QUEUES * (END + SCAN) + SCAN
 def isred_at_random(rng: Random, hostile: bool) -> IsredParams:
     """ISRED's registers: slopes around those that a random queue rises with, gains around 1."""
     if hostile:
-        return IsredParams(
-            rng.randrange(4), rng.randrange(2), *_any_scaled(rng), *_any_scaled(rng)
-        )
+        return IsredParams(rng.randrange(4), rng.randrange(2), *_any_scaled(rng), *_any_scaled(rng))
     return IsredParams(
         rng.choice([CERTAIN, WITHOUT_WAIT, GAIN, 3]),
         rng.randrange(2),
@@ -516,7 +515,9 @@ async def a_change_of_policy_keeps_nothing(dut: Any) -> None:
         await bench.rest(LATEST)
         assert (_wake(dut) is not None) == (policy == ARED)
         for _ in range(30):
-            await bench.cycle(Request(1, bench.now, 1000, 0, rng.randrange(2, 15), 0, rng.randrange(4), rng.getrandbits(24)))
+            await bench.cycle(
+                Request(1, bench.now, 1000, 0, rng.randrange(2, 15), 0, rng.randrange(4), rng.getrandbits(24))
+            )
             await bench.rest(rng.randrange(3, 12))
         # into a tick, which the next policy must not see
         if policy == ARED and step % 2:

@@ -53,9 +53,7 @@ def _compare(params: RedParams, isred: IsredParams, rng: Random, arrivals: int, 
         else:
             assert ruling.rapid == rapid, (params, isred)
             tally["rates", rapid] += 1
-        verdict = red.take(
-            step.average, packets, length, NOT_ECT, draw, params, 0, isred if rapid else None
-        )
+        verdict = red.take(step.average, packets, length, NOT_ECT, draw, params, 0, isred if rapid else None)
         u = draw / (1 << 24)
         applies = rapid and natural.minimum <= average < natural.maximum
         theirs = (
@@ -108,8 +106,6 @@ def test_the_comparison_fails_for_a_slope_that_is_off() -> None:
                 assert ruling.tied or ruling.rapid == rise.arrival(now, q, before, after, off)
 
 
-
-
 def test_the_rate_is_compared_without_division() -> None:
     """0.016 packets a ns: 8 in 500 ns are not more than the slope, 9 are, and 1 in no time is."""
     params = IsredParams(CERTAIN, QUEUE, 1 << 17, 11)
@@ -145,7 +141,9 @@ BAND_PARAMS = RedParams(
 def test_edrop_marks_and_spares_as_early_does() -> None:
     rise = IsredParams(CERTAIN)
 
-    def verdict(average: int, packets: int = 5, ecn: int = NOT_ECT, params: RedParams = BAND_PARAMS) -> tuple[int, int, int]:
+    def verdict(
+        average: int, packets: int = 5, ecn: int = NOT_ECT, params: RedParams = BAND_PARAMS
+    ) -> tuple[int, int, int]:
         v = Red().take(average << 22, packets, 1000, ecn, ONES >> 8, params, 0, rise)
         return v.action, v.cause, v.probability
 

@@ -72,7 +72,14 @@ def edrop(
 
 
 def _again(
-    red: OracleRed, average: float, packets: int, length: int, u: float, natural: Natural, params: IsredParams, was: Ruling
+    red: OracleRed,
+    average: float,
+    packets: int,
+    length: int,
+    u: float,
+    natural: Natural,
+    params: IsredParams,
+    was: Ruling,
 ) -> Ruling:
     """The same packet without the exemption: the count it has is the one it enters the band with."""
     red.count -= 1

@@ -84,7 +84,9 @@ def chosen(p: int, count: int, count_bytes: int, length: int, draw: int, params:
     return draw * omega << 28 < p * g
 
 
-def dropped_early(p: int, count: int, count_bytes: int, length: int, draw: int, params: RedParams, rise: IsredParams) -> bool:
+def dropped_early(
+    p: int, count: int, count_bytes: int, length: int, draw: int, params: RedParams, rise: IsredParams
+) -> bool:
     """ISRED's edrop(): is this packet of a rapid rise selected?"""
     if rise.mode == CERTAIN:
         return True
