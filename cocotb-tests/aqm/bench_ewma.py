@@ -19,12 +19,13 @@ from policy_bench import (
     SEED,
     STYLES,
     TIME,
+    ConfigFlow,
     Counter,
     Request,
     Stimulus,
     Style,
-    drive_params,
     preload_params,
+    red_words,
     reset,
 )
 
@@ -68,9 +69,10 @@ class Bench:
             dut.request_payload_packets,
         ):
             signal.value = 0
-        for q in range(QUEUES):
-            drive_params(dut, q, self.params[q])
+        self.config = ConfigFlow(dut)
         await reset(dut)
+        for q in range(QUEUES):
+            await self.configure(q, self.params[q], 0)
 
     def _sample(self) -> None:
         dut = self.dut
@@ -149,10 +151,10 @@ class Bench:
         for q in range(QUEUES):
             assert int(getattr(self.dut, f"live_{q}").value) == self.models[q].average
 
-    def configure(self, queue: int, params: RedParams, unit: int) -> None:
+    async def configure(self, queue: int, params: RedParams, unit: int) -> None:
         """Registers of a queue; nothing may be in flight."""
         self.params[queue], self.units[queue] = params, unit
-        drive_params(self.dut, queue, params)
+        await self.config.write(queue, red_words(params, self.rng), self.cycle)
 
     async def phase(self, style: Style, requests: int) -> None:
         """One set of registers, `requests` requests in the style's manner."""
@@ -161,10 +163,10 @@ class Bench:
         if style.start_ns is not None:
             self.now = style.start_ns
         for q in range(QUEUES):
-            self.configure(q, preload_params(stimulus.params[q]), stimulus.units[q])
+            await self.configure(q, preload_params(stimulus.params[q]), stimulus.units[q])
             await self.cycle(replace(stimulus.request(q, self.now), packets=1))
             await self.drain()
-            self.configure(q, stimulus.params[q], stimulus.units[q])
+            await self.configure(q, stimulus.params[q], stimulus.units[q])
         wait = 0
         while requests:
             if rng.random() < style.jump:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from random import Random
 from typing import Any
 
@@ -11,28 +11,34 @@ import cocotb
 from cocotb.triggers import FallingEdge
 
 from golden.ewma import SLOTS_MAX, Ewma
+from golden.isred import IsredParams
 from golden.params import BYTES_AFTER, GEOMETRIC, UNIFORM_WAIT, RedParams
 from golden.red import ABOVE, BAND, DROP, MARK, NONE, OUTSIDE, Red, Verdict
 from policy_bench import (
     CYCLE_NS,
     HINT_CYCLES,
+    POLICY,
     QUEUES,
     SEED,
     STYLES,
     TIME,
+    ConfigFlow,
     Counter,
     Request,
     Stimulus,
     Style,
-    drive_params,
     edge_draw,
     preload_params,
     record_params,
+    red_words,
     reset,
 )
 
 LATENCY = 10
 COUNT_STAGE = 4
+SLOPE_STAGE = 2
+#: policy number of RED
+RED = 1
 REQUEST_PORTS = {
     "queue": "queue",
     "now_ns": "nowNs",
@@ -43,6 +49,18 @@ REQUEST_PORTS = {
     "ecn": "ecn",
     "draw": "draw",
 }
+
+
+@dataclass
+class Taking:
+    """A request between t0 and t4."""
+
+    requested: int
+    request: Request
+    average: int
+    slots: int
+    rise: IsredParams | None = None
+    params: RedParams | None = None
 
 
 class Bench:
@@ -61,7 +79,7 @@ class Bench:
         self.units = [0] * QUEUES
         self.now = 0
         self.n = 0
-        self.taking: deque[tuple[int, Request, int, int]] = deque()
+        self.taking: deque[Taking] = deque()
         self.expected: deque[tuple[int, Request, Verdict]] = deque()
         self.commit: tuple[Request, bool, bool] | None = None
         self.requested = [-100] * QUEUES
@@ -86,6 +104,10 @@ class Bench:
         """Reset with every input at 0."""
         dut = self.dut
         for signal in (
+            dut.nowNs,
+            dut.selected,
+            dut.applied,
+            dut.clear,
             dut.hint_valid,
             dut.hint_payload_queue,
             dut.hint_payload_nowNs,
@@ -93,19 +115,44 @@ class Bench:
             dut.emptied_payload_queue,
             dut.emptied_payload_nowNs,
             dut.request_valid,
-            dut.clear,
+            dut.request_payload_policy,
             dut.commit_valid,
             dut.commit_payload_queue,
             dut.commit_payload_length,
             dut.commit_payload_selected,
             dut.commit_payload_dropped,
+            dut.departure_valid,
             *self.request_ports.values(),
         ):
             signal.value = 0
         for q in range(QUEUES):
             getattr(dut, f"unit_{q}").value = 0
-            drive_params(dut, q, self.params[q])
+        self.config = ConfigFlow(dut)
         await reset(dut)
+        dut.selected.value = (1 << QUEUES) - 1
+        for q in range(QUEUES):
+            await self.configure(q, self.params[q], 0)
+
+    # ---- what policies other than RED add
+
+    def policy(self, queue: int) -> int:
+        """Number of the queue's policy."""
+        return RED
+
+    def words(self, queue: int) -> dict[int, int]:
+        """Configuration words of the queue."""
+        return {POLICY: self.policy(queue), **red_words(self.params[queue], self.rng)}
+
+    def rise(self, request: Request, before: int, after: int) -> IsredParams | None:
+        """What ISRED makes of an arrival that moved the average."""
+        return None
+
+    def live(self, queue: int) -> RedParams:
+        """The parameters that an arrival is judged by."""
+        return self.params[queue]
+
+    def before_cycle(self, request: Request | None, clear: int) -> None:
+        """Called with the inputs of a cycle."""
 
     # ---- one cycle
 
@@ -181,6 +228,9 @@ class Bench:
         A queue with a decision in flight is not cleared: Admit lets it settle first (docs/modules/red.md).
         """
         dut = self.dut
+        for taking in self.taking:
+            if taking.requested + SLOPE_STAGE == self.n:
+                taking.params = self.live(taking.request.queue)
         self._drive_commit()
         for q in range(QUEUES):
             if request is not None and request.queue == q or self.n - self.requested[q] <= LATENCY + 1:
@@ -191,11 +241,14 @@ class Bench:
                 port.value = getattr(request, name)
             q = request.queue
             self.requested[q] = self.n
+            dut.request_payload_policy.value = self.policy(q)
+            before = self.ewma[q].average
             step = self.ewma[q].request(
                 request.now_ns, request.packets, request.quantity(self.units[q]), self.params[q]
             )
             self.hints[q].clear()
-            self.taking.append((self.n + COUNT_STAGE, request, step.average, step.idle_slots))
+            rise = self.rise(request, before, step.average)
+            self.taking.append(Taking(self.n, request, step.average, step.idle_slots, rise))
         dut.emptied_valid.value = emptied is not None
         if emptied is not None:
             dut.emptied_payload_queue.value = emptied
@@ -208,17 +261,21 @@ class Bench:
             dut.hint_payload_nowNs.value = self.now
             self.ewma[hint].hint(self.now, self.params[hint])
             self.hints[hint].append(self.n)
-        if self.taking and self.taking[0][0] == self.n:
-            _, taken, average, slots = self.taking.popleft()
-            verdict = self.red[taken.queue].take(
-                average, taken.packets, taken.length, taken.ecn, taken.draw, self.params[taken.queue], slots
+        if self.taking and self.taking[0].requested + COUNT_STAGE == self.n:
+            taken = self.taking.popleft()
+            t = taken.request
+            assert taken.params is not None
+            verdict = self.red[t.queue].take(
+                taken.average, t.packets, t.length, t.ecn, t.draw, taken.params, taken.slots, taken.rise
             )
-            self.expected.append((self.n - COUNT_STAGE + LATENCY, taken, verdict))
+            self.expected.append((taken.requested + LATENCY, t, verdict))
         dut.clear.value = clear
         for q in range(QUEUES):
             if clear >> q & 1:
                 self.ewma[q].clear()
                 self.red[q].clear()
+        self.before_cycle(request, clear)
+        dut.nowNs.value = self.now
         held = self.commit
         await FallingEdge(dut.clk)
         self.n += 1
@@ -239,8 +296,8 @@ class Bench:
     async def configure(self, queue: int, params: RedParams, unit: int) -> None:
         """Registers of a queue; nothing may be in flight."""
         self.params[queue], self.units[queue] = params, unit
-        drive_params(self.dut, queue, params)
         getattr(self.dut, f"unit_{queue}").value = unit
+        await self.config.write(queue, self.words(queue), self.cycle)
         record_params(self.values, params)
         self.values.setdefault("unit", set()).add(unit)
 
@@ -296,7 +353,7 @@ class Bench:
                 return None
             request = replace(request, packets=1)
         if self.rng.random() < 0.4:
-            model, params = self.red[queue], self.params[queue]
+            model, params = self.red[queue], self.live(queue)
             spare = Ewma()
             spare.average = self.ewma[queue].average
             average = spare.request(0, 1, request.quantity(self.units[queue]), params).average

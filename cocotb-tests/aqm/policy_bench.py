@@ -1,9 +1,10 @@
-"""What the benches of Ewma and RedPolicy share: stimuli, the clock, configuration ports."""
+"""What the benches of policies share: the clock, configuration words; stimuli for RED and its average."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from random import Random
 from typing import Any
@@ -23,28 +24,18 @@ COUNT_MAX = 65535
 #: a hint's result is there after this many cycles
 HINT_CYCLES = 11
 
-PORTS = {
-    "weight": "weight",
-    "decay": "decay",
-    "idle_mantissa": "idleRate_mantissa",
-    "idle_exponent": "idleRate_exponent",
-    "minimum": "minimum",
-    "maximum": "maximum",
-    "slope_mantissa": "slope_mantissa",
-    "slope_exponent": "slope_exponent",
-    "gentle_mantissa": "gentleSlope_mantissa",
-    "gentle_exponent": "gentleSlope_exponent",
-    "max_p": "maxP",
-    "mean_mantissa": "meanReciprocal_mantissa",
-    "mean_exponent": "meanReciprocal_exponent",
-    "spread": "spread",
-    "byte_mode": "byteMode",
-    "gentle": "gentle",
-    "ecn": "ecn",
-    "hard_drop": "hardDrop",
-    "no_drop": "noDrop",
-    "exempt_first": "exemptFirst",
-}
+#: offsets in a queue's block (docs/policy-registers.md)
+POLICY = 0x000
+RED_FLAGS = 0x014
+RED_WEIGHT = 0x018
+RED_DECAY = 0x020
+RED_IDLE_RATE = 0x028
+RED_MIN = 0x02C
+RED_MAX = 0x030
+RED_SLOPE = 0x034
+RED_GENTLE_SLOPE = 0x038
+RED_MAXP = 0x03C
+RED_MEAN = 0x040
 
 
 @dataclass(frozen=True)
@@ -183,10 +174,70 @@ def edge_draw(rng: Random, average: int, count: int, count_bytes: int, length: i
     return min(max(low + rng.randrange(-1, 3), 0), 0xFFFFFF)
 
 
-def drive_params(dut: Any, queue: int, params: RedParams) -> None:
-    """Put a queue's registers on the configuration ports."""
-    for f in fields(params):
-        getattr(dut, f"config_{queue}_{PORTS[f.name]}").value = int(getattr(params, f.name))
+def scaled_word(mantissa: int, exponent: int) -> int:
+    """A Scaled number as its register holds it."""
+    return exponent << 24 | mantissa
+
+
+def red_words(params: RedParams, rng: Random | None = None) -> dict[int, int]:
+    """RED's configuration words, by offset; with `rng` the bits that mean nothing are at random."""
+    flags = (params.gentle, params.ecn, params.hard_drop, params.no_drop, params.exempt_first)
+    words = {
+        RED_FLAGS: params.spread | params.byte_mode << 2 | sum(flag << 4 + i for i, flag in enumerate(flags)),
+        RED_WEIGHT: params.weight & 0xFFFFFFFF,
+        RED_WEIGHT + 4: params.weight >> 32,
+        RED_DECAY: params.decay & 0xFFFFFFFF,
+        RED_DECAY + 4: params.decay >> 32,
+        RED_IDLE_RATE: scaled_word(params.idle_mantissa, params.idle_exponent),
+        RED_MIN: params.minimum,
+        RED_MAX: params.maximum,
+        RED_SLOPE: scaled_word(params.slope_mantissa, params.slope_exponent),
+        RED_GENTLE_SLOPE: scaled_word(params.gentle_mantissa, params.gentle_exponent),
+        RED_MAXP: params.max_p,
+        RED_MEAN: scaled_word(params.mean_mantissa, params.mean_exponent),
+    }
+    if rng is not None:
+        for offset in (RED_IDLE_RATE, RED_SLOPE, RED_GENTLE_SLOPE, RED_MEAN):
+            words[offset] |= rng.getrandbits(32) & 0xC0FC0000
+        words[RED_FLAGS] |= rng.getrandbits(32) & 0xFFFFFE00
+        if params.weight == ONE36:
+            # more than 2^36 is taken as 2^36
+            words[RED_WEIGHT] = rng.getrandbits(32)
+            words[RED_WEIGHT + 4] |= rng.getrandbits(4)
+    return words
+
+
+class ConfigFlow:
+    """The `config` port of a policy unit: a queue's configuration words, one a cycle, as an apply copies them."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+        self.idle()
+
+    def idle(self) -> None:
+        """No word in this cycle."""
+        self.dut.config_valid.value = 0
+        self.dut.config_payload_queue.value = 0
+        self.dut.config_payload_word.value = 0
+        self.dut.config_payload_data.value = 0
+
+    async def write(
+        self, queue: int, words: Mapping[int, int], cycle: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """Write `words` (by byte offset in the queue's block) in order of offset.
+
+        `cycle` lets a clock cycle pass; without it this waits for the next falling edge itself.
+        """
+        for offset, data in sorted(words.items()):
+            self.dut.config_valid.value = 1
+            self.dut.config_payload_queue.value = queue
+            self.dut.config_payload_word.value = offset // 4
+            self.dut.config_payload_data.value = data
+            if cycle is None:
+                await FallingEdge(self.dut.clk)
+            else:
+                await cycle()
+        self.dut.config_valid.value = 0
 
 
 def preload_params(params: RedParams) -> RedParams:
@@ -212,8 +263,10 @@ async def reset(dut: Any) -> None:
 __all__ = [
     "COUNT_MAX",
     "CYCLE_NS",
+    "ConfigFlow",
     "Counter",
     "HINT_CYCLES",
+    "POLICY",
     "QUEUES",
     "Request",
     "SEED",
@@ -222,9 +275,10 @@ __all__ = [
     "Style",
     "TIME",
     "UNIFORM_WAIT",
-    "drive_params",
     "edge_draw",
     "preload_params",
     "record_params",
+    "red_words",
     "reset",
+    "scaled_word",
 ]

@@ -22,5 +22,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_red_policy(case: str) -> None:
-    run_bench("RedPolicy", "bench_red_policy", testcase=case, seeds=[1])
+@pytest.mark.parametrize("unit", ["RedPolicy", "RedFamily"])
+def test_red_policy(unit: str, case: str) -> None:
+    """Alone, and in a build with the whole family."""
+    run_bench(unit, "bench_red_policy", testcase=case, seeds=[1])

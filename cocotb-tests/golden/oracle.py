@@ -49,7 +49,7 @@ class Natural:
             float(raw.gentle_slope),
             float(raw.max_p_value),
             float(raw.mean_reciprocal),
-            raw.spread,
+            min(raw.spread, UNIFORM_WAIT),
             raw.byte_mode,
             raw.gentle,
             raw.exempt_first,

@@ -21,7 +21,7 @@ BYTES_OFF, BYTES_AFTER, BYTES_BEFORE = 0, 1, 2
 
 @dataclass(frozen=True)
 class RedParams:
-    """`RedConfig`, field for field; formats in docs/modules/ewma.md and red.md."""
+    """The fields of RED_*; formats in docs/modules/ewma.md and red.md."""
 
     weight: int = ONE36
     decay: int = DECAY_MAX

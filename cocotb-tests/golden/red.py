@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from .params import BYTES_AFTER, BYTES_OFF, GEOMETRIC, UNIFORM_WAIT, RedParams
+from .isred import CERTAIN, WITHOUT_WAIT, IsredParams
+from .params import BYTES_AFTER, BYTES_OFF, GEOMETRIC, UNIFORM, UNIFORM_WAIT, RedParams
 
 ACCEPT, MARK, DROP = 0, 1, 2
 NONE, EARLY, FORCED = 0, 1, 2
@@ -59,11 +60,16 @@ def probability(average: int, params: RedParams) -> int:
     return min(ONE, (params.gentle_mantissa * x2 >> params.gentle_exponent) + params.max_p)
 
 
+def size(length: int, params: RedParams) -> int:
+    """κ: what a packet of `length` bytes counts, UQ14.20."""
+    if params.byte_mode == BYTES_OFF:
+        return 1 << 20
+    return saturate(length * params.mean_mantissa >> params.mean_exponent, 34)
+
+
 def chosen(p: int, count: int, count_bytes: int, length: int, draw: int, params: RedParams) -> bool:
     """The band's test: is this packet selected by chance?"""
-    kappa = 1 << 20
-    if params.byte_mode != BYTES_OFF:
-        kappa = saturate(length * params.mean_mantissa >> params.mean_exponent, 34)
+    kappa = size(length, params)
     if params.byte_mode == BYTES_AFTER:
         h = saturate(count_bytes * params.mean_mantissa >> params.mean_exponent, 36)
     elif params.byte_mode != BYTES_OFF:
@@ -71,10 +77,24 @@ def chosen(p: int, count: int, count_bytes: int, length: int, draw: int, params:
     else:
         h = count << 20
     g = kappa if params.spread == GEOMETRIC else saturate(kappa + (draw * h >> 24), 36)
-    omega = 2 if params.spread == UNIFORM_WAIT else 1
-    if params.spread == UNIFORM_WAIT and p * h < 1 << 52:
+    waits = params.spread >= UNIFORM_WAIT
+    omega = 2 if waits else 1
+    if waits and p * h < 1 << 52:
         return False
     return draw * omega << 28 < p * g
+
+
+def dropped_early(
+    p: int, count: int, count_bytes: int, length: int, draw: int, params: RedParams, rise: IsredParams
+) -> bool:
+    """ISRED's edrop(): is this packet of a rapid rise selected?"""
+    if rise.mode == CERTAIN:
+        return True
+    if rise.mode == WITHOUT_WAIT:
+        spread = UNIFORM if params.spread >= UNIFORM_WAIT else params.spread
+        return chosen(p, count, count_bytes, length, draw, replace(params, spread=spread))
+    g = saturate(size(length, params) * rise.gain_mantissa >> rise.gain_exponent, 36)
+    return draw << 28 < p * g
 
 
 def answer(cause: int, ecn: int, params: RedParams) -> int:
@@ -107,9 +127,17 @@ class Red:
         self.count_bytes = 0
 
     def take(
-        self, average: int, packets: int, length: int, ecn: int, draw: int, params: RedParams, idle_slots: int = 0
+        self,
+        average: int,
+        packets: int,
+        length: int,
+        ecn: int,
+        draw: int,
+        params: RedParams,
+        idle_slots: int = 0,
+        rise: IsredParams | None = None,
     ) -> Verdict:
-        """Decide about an arrival of `length` bytes that found `packets` packets."""
+        """Decide about an arrival of `length` bytes that found `packets` packets; `rise` if ISRED found it rapid."""
         where = region(average, params)
         self._taken.append(length)
         if where == OUTSIDE:
@@ -128,8 +156,12 @@ class Red:
             p, hit, cause = ONE, True, FORCED
         else:
             p = probability(average, params)
-            hit = chosen(p, self.count, self.count_bytes, length, draw, params) and not exempt
             cause = EARLY
+            if rise is not None and average < params.maximum << 11:
+                hit = dropped_early(p, self.count, self.count_bytes, length, draw, params, rise)
+                p = ONE if rise.mode == CERTAIN else p
+            else:
+                hit = chosen(p, self.count, self.count_bytes, length, draw, params) and not exempt
         if not hit or packets < 2:
             cause = NONE
         return Verdict(

@@ -251,7 +251,7 @@ def convert_queue_back(
 
 
 def convert_red(capabilities: Capabilities | None = None, **natural: Value) -> dict[str, int]:
-    """The fields of the RTL's RedConfig for natural values: what a bench of Ewma or Red drives. Raises WeirError.
+    """RED's parameters as its registers hold them, for natural values. Raises WeirError.
 
     Keys: weight, decay, idle_rate_mantissa, idle_rate_exponent, minimum, maximum, slope_mantissa, slope_exponent,
     gentle_slope_mantissa, gentle_slope_exponent, max_p, mean_mantissa, mean_exponent, spread, byte_mode, gentle, ecn,

@@ -32,12 +32,14 @@ object Policy {
     val engine: Option[PolicyEngine] = None
     val registers: Seq[Register] = Nil
   }
-  val Red: Policy = aqm.RedFamily.Red
+  lazy val Red: Policy = aqm.RedFamily.Red
   lazy val DtEcn: Policy = aqm.DtEcn
+  lazy val Isred: Policy = aqm.RedFamily.Isred
+  lazy val Ared: Policy = aqm.RedFamily.Ared
   lazy val Pie: Policy = aqm.PieEngine.Pie
   lazy val Codel: Policy = aqm.Codel
   lazy val Pi2: Policy = aqm.Pi2Engine.Pi2
 
   /** Every policy there is, in order of number. */
-  lazy val all: Seq[Policy] = Seq(DropTail, Red, DtEcn, Pie, Codel, Pi2)
+  lazy val all: Seq[Policy] = Seq(DropTail, Red, DtEcn, Isred, Ared, Pie, Codel, Pi2)
 }

@@ -34,6 +34,8 @@ case class WeirConfig(
   require(power(descriptors) && descriptors >= 4 && descriptors <= 16384,
     s"WeirConfig.descriptors=$descriptors must be a power of two from 4 to 16384; try ${nearest(descriptors, 2, 14)}")
   require(policies.contains(Policy.DropTail), "WeirConfig.policies must contain Policy.DropTail")
+  for (policy <- Seq(Policy.Isred, Policy.Ared) if policies.contains(policy))
+    require(policies.contains(Policy.Red), s"WeirConfig.policies with ${policy.name} must contain Policy.Red, whose registers it uses")
   require(power(traceDepth) && traceDepth >= 4 && traceDepth <= 4096,
     s"WeirConfig.traceDepth=$traceDepth must be a power of two from 4 to 4096; try ${nearest(traceDepth, 2, 12)}")
   require(clockHz > 0, s"WeirConfig.clockHz=$clockHz must be positive; try 156250000")

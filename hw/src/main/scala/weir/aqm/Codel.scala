@@ -167,7 +167,7 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
     n := dropping ? countUp | d1.delta
     when(enters)(n := resumes ? deltaUp | U(2, 16 bits))
     when(advances)(n := countUpTwice)
-    val product = d1.scaled.sum(50)
+    val product = d1.scaled.sum(50, stage(2))
   }
 
   /** interval·2^−e/√m; n as m·4^e */

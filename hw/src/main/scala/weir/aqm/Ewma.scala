@@ -3,7 +3,7 @@ package weir.aqm
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.csr.RedConfig
+import weir.csr.{ConfigWrite, LiveWords}
 
 /** The exponentially weighted moving average of each queue, `avg ← avg + w·(q − avg)`, with its decay over idle time
   * (docs/modules/ewma.md).
@@ -13,7 +13,7 @@ import weir.csr.RedConfig
   */
 case class Ewma(c: WeirConfig) extends Component {
   val io = new Bundle {
-    val config = in(Vec(RedConfig(), c.queues))
+    val config = slave(Flow(ConfigWrite(c)))
     /** a frame of that queue is coming in */
     val hint = slave(Flow(QueueTime(c)))
     /** a departure left that queue empty */
@@ -29,6 +29,10 @@ case class Ewma(c: WeirConfig) extends Component {
     val belowMaximum = out(SInt(44 bits))
     val belowDouble = out(SInt(45 bits))
     val idleSlots = out(UInt(22 bits))
+    /** t4: the average before the request */
+    val previous = out(UInt(43 bits))
+    /** t3: the average of that queue is stored at the end of this cycle */
+    val stored = master(Flow(c.queueId))
     val live = out(Vec(UInt(43 bits), c.queues))
   }
   noIoPrefix()
@@ -37,7 +41,7 @@ case class Ewma(c: WeirConfig) extends Component {
   io.live := averages
 
   val decay = IdleDecay(c)
-  decay.io.config := io.config
+  decay.io.config << io.config
   decay.io.hint << io.hint
   decay.io.emptied << io.emptied
   decay.io.arrival.valid := io.request.valid
@@ -46,18 +50,22 @@ case class Ewma(c: WeirConfig) extends Component {
   decay.io.arrival.empty := io.request.packets === 0
   io.stall := decay.io.stall
 
+  private val words = new LiveWords(c, RedFamily.named("RED_WEIGHT_LO", "RED_WEIGHT_HI", "RED_MIN", "RED_MAX"), io.config)
+
   /** avg' = (retained·avg + kept + share·q + 2^36·base + 2^35) >> 36; no arithmetic in t0, operands come late:
     * normal: retained = 2^36 − 1 − W36, kept = avg, share = W36;  after m ≥ 1 idle slots: retained = A_idle;
     * w = 1: base = q, or nothing after idle slots. What is not named is 0.
     */
   val t0 = new Area {
     val queue = io.request.queue
-    val red = PerQueue(io.config, queue)
-    val unity = red.weight.msb
+    private val weightHigh = words("RED_WEIGHT_HI", queue)
+    val unity = weightHigh(4)
     val idle = io.request.packets === 0 && decay.io.factor.decays
     val average = PerQueue(averages, queue)
     val decayed = decay.io.factor.mantissa >> decay.io.factor.shift
-    val weight = red.weight(35 downto 0)
+    val weight = (weightHigh(3 downto 0) ## words("RED_WEIGHT_LO", queue)).asUInt
+    val minimum = words("RED_MIN", queue).asUInt
+    val maximum = words("RED_MAX", queue).asUInt
     val retained = unity ? U(0, 36 bits) | (idle ? decayed | ~weight)
     val share = (unity || idle) ? U(0, 36 bits) | weight
     val update = io.request.valid && !PerQueue.bit(io.clear, queue)
@@ -77,8 +85,8 @@ case class Ewma(c: WeirConfig) extends Component {
     val share = RegNextWhen(t0.share, io.request.valid)
     val unity = RegNextWhen(t0.unity, io.request.valid)
     val idle = RegNextWhen(t0.idle, io.request.valid)
-    val minimum = RegNextWhen(t0.red.minimum, io.request.valid)
-    val maximum = RegNextWhen(t0.red.maximum, io.request.valid)
+    val minimum = RegNextWhen(t0.minimum, io.request.valid)
+    val maximum = RegNextWhen(t0.maximum, io.request.valid)
     val past = new PartialProducts(retained, average, valid)
     val present = new PartialProducts(share, quantity, valid)
     val kept = RegNextWhen((unity || idle) ? U(0, 43 bits) | average, valid)
@@ -117,6 +125,9 @@ case class Ewma(c: WeirConfig) extends Component {
   io.belowMaximum := t4.results(2).asSInt.resize(44)
   io.belowDouble := t4.results(3).asSInt
   io.idleSlots := t1.slots
+  io.previous := t1.average
+  io.stored.valid := t3.valid
+  io.stored.payload := t1.queue
 
   when(t3.update) {
     for (q <- 0 until c.queues) when(t1.queue === q)(averages(q) := t3.results(0).resize(43))

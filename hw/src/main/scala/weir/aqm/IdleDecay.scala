@@ -3,7 +3,7 @@ package weir.aqm
 import spinal.core._
 import spinal.lib._
 import weir.{Steps, WeirConfig}
-import weir.csr.{RedConfig, Scaled}
+import weir.csr.{ConfigWrite, LiveWords}
 
 /** A request as the idle time sees it. */
 case class IdleArrival(c: WeirConfig) extends Bundle {
@@ -31,7 +31,7 @@ case class IdleFactor() extends Bundle {
   */
 case class IdleDecay(c: WeirConfig) extends Component {
   val io = new Bundle {
-    val config = in(Vec(RedConfig(), c.queues))
+    val config = slave(Flow(ConfigWrite(c)))
     val hint = slave(Flow(QueueTime(c)))
     val emptied = slave(Flow(QueueTime(c)))
     val arrival = slave(Flow(IdleArrival(c)))
@@ -39,6 +39,8 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val stall = out(Bits(c.queues bits))
   }
   noIoPrefix()
+
+  private val words = new LiveWords(c, RedFamily.named("RED_DECAY_LO", "RED_DECAY_HI", "RED_IDLE_RATE"), io.config)
 
   val arrivals = PerQueue.select(c.queues, io.arrival.valid, io.arrival.queue)
   val empties = PerQueue.select(c.queues, io.emptied.valid, io.emptied.queue)
@@ -75,7 +77,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     idleNs := io.hint.nowNs - PerQueue(idleSince, io.hint.queue)
     when(arrivedNow)(idleNs := io.hint.nowNs - io.arrival.nowNs)
     when(emptiedNow)(idleNs := io.hint.nowNs - io.emptied.nowNs)
-    val rate = PerQueue(io.config, io.hint.queue).idleRate
+    val rate = RedFamily.scaled(words("RED_IDLE_RATE", io.hint.queue))
   }
 
   /** i·Rm, partial products */
@@ -102,7 +104,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val exponent = RegNextWhen(c2.exponent, moves(2))
     val above = RegNextWhen(c2.above, moves(2))
     val slots = Meaningful(moves(3))(ShiftSaturate(product, exponent, above, 22))
-    val decay = PerQueue(io.config, queue).decay
+    val decay = (words("RED_DECAY_HI", queue) ## words("RED_DECAY_LO", queue)).asUInt
   }
 
   /** m·C, partial products. With all ones the bound was passed by one: then m + 1 is the number itself. */

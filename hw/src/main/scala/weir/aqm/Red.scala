@@ -2,10 +2,11 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Steps, WeirConfig}
-import weir.csr.RedConfig
+import weir.{Policy, Steps, WeirConfig}
+import weir.csr.{ConfigWrite, LiveWords}
 
-/** RED's decision, given the average (docs/modules/red.md): `u·ω·2^28 < p·g`, no divider.
+/** RED's decision, given the average (docs/modules/red.md): `u·ω·2^28 < p·g`, no divider. Where ISRED's
+  * [[RateTest]] finds a rapid rise, the test that its mode prescribes.
   *
   * Latency: the verdict is valid 10 cycles after the request (t10); `Ewma` answers at t4. Throughput: a request every
   * 4 cycles; values that are needed for longer than a cycle are held in registers that rely on that distance. The
@@ -13,10 +14,17 @@ import weir.csr.RedConfig
   */
 case class Red(c: WeirConfig) extends Component {
   val io = new Bundle {
-    val config = in(Vec(RedConfig(), c.queues))
+    val config = slave(Flow(ConfigWrite(c)))
     val request = slave(Flow(PolicyRequest(c)))
+    /** q in the queue's unit, with the request */
+    val quantity = c.has(Policy.Isred) generate in(c.quantity)
+    /** max_p and slopes that ticks have set, of the queue of t1 to t4 */
+    val adapted = c.has(Policy.Ared) generate slave(Flow(Slopes()))
+    val adaptedQueue = c.has(Policy.Ared) generate out(c.queueId)
     /** from [[Ewma]], t4 */
     val average = in(UInt(43 bits))
+    /** the average before the request, t4 */
+    val previous = c.has(Policy.Isred) generate in(UInt(43 bits))
     val belowMinimum, belowMaximum = in(SInt(44 bits))
     val belowDouble = in(SInt(45 bits))
     val idleSlots = in(UInt(22 bits))
@@ -30,31 +38,42 @@ case class Red(c: WeirConfig) extends Component {
   /** stage(n): a request is in tn */
   val stage = new Steps(io.request.valid, 9)
 
+  private val words = new LiveWords(c,
+    RedFamily.named("RED_FLAGS", "RED_SLOPE", "RED_GENTLE_SLOPE", "RED_MAXP", "RED_MEAN"), io.config)
+  private def flag(word: Bits, name: String): Bits = RedFamily.field(word, "RED_FLAGS", name)
+
   /** t1 to t4 */
   val arrival = new Area {
-    private val red = PerQueue(io.config, io.request.queue)
+    private val flags = words("RED_FLAGS", io.request.queue)
     val queue = RegNextWhen(io.request.queue, stage(0))
     val length = RegNextWhen(io.request.length, stage(0))
     val draw = RegNextWhen(io.request.draw, stage(0))
     val ecn = RegNextWhen(io.request.ecn, stage(0))
     val few = RegNextWhen(io.request.packets <= 1, stage(0))
-    val mean = RegNextWhen(red.meanReciprocal, stage(0))
-    val byteMode = RegNextWhen(red.byteMode, stage(0))
-    val spread = RegNextWhen(red.spread, stage(0))
-    val exemptFirst = RegNextWhen(red.exemptFirst, stage(0))
+    val mean = RegNextWhen(RedFamily.scaled(words("RED_MEAN", io.request.queue)), stage(0))
+    val byteMode = RegNextWhen(flag(flags, "BYTE_MODE").asUInt, stage(0))
+    val spread = RegNextWhen(flag(flags, "SPREAD").asUInt, stage(0))
+    val exemptFirst = RegNextWhen(flag(flags, "EXEMPT_FIRST").lsb, stage(0))
   }
 
   /** t3 to t6 */
   val parameters = new Area {
-    private val red = PerQueue(io.config, arrival.queue)
-    val slope = RegNextWhen(red.slope, stage(2))
-    val gentleSlope = RegNextWhen(red.gentleSlope, stage(2))
-    val maxP = RegNextWhen(red.maxP, stage(2))
-    val gentle = RegNextWhen(red.gentle, stage(2))
-    val ecn = RegNextWhen(red.ecn, stage(2))
-    val hardDrop = RegNextWhen(red.hardDrop, stage(2))
-    val noDrop = RegNextWhen(red.noDrop, stage(2))
+    private val flags = words("RED_FLAGS", arrival.queue)
+    private val written = Slopes()
+    written.maxP := words("RED_MAXP", arrival.queue).asUInt
+    written.slope := RedFamily.scaled(words("RED_SLOPE", arrival.queue))
+    written.gentleSlope := RedFamily.scaled(words("RED_GENTLE_SLOPE", arrival.queue))
+    private val used =
+      if (c.has(Policy.Ared)) io.adapted.valid ? io.adapted.payload | written else written
+    val slope = RegNextWhen(used.slope, stage(2))
+    val gentleSlope = RegNextWhen(used.gentleSlope, stage(2))
+    val maxP = RegNextWhen(used.maxP, stage(2))
+    val gentle = RegNextWhen(flag(flags, "GENTLE").lsb, stage(2))
+    val ecn = RegNextWhen(flag(flags, "ECN").lsb, stage(2))
+    val hardDrop = RegNextWhen(flag(flags, "HARDDROP").lsb, stage(2))
+    val noDrop = RegNextWhen(flag(flags, "NODROP").lsb, stage(2))
   }
+  if (c.has(Policy.Ared)) io.adaptedQueue := arrival.queue
 
   val count = RedCount(c)
   count.io.request << io.request
@@ -118,7 +137,7 @@ case class Red(c: WeirConfig) extends Component {
   /** t5 to t8 */
   val middle = new Area {
     val draw = RegNextWhen(arrival.draw, stage(4))
-    val waits = RegNextWhen(arrival.spread === 2, stage(4))
+    val waits = RegNextWhen(arrival.spread.msb, stage(4))
     val h = RegNextWhen((arrival.spread === 0) ? U(0, 36 bits) | t4.h, stage(4))
     val upper = RegNextWhen(t4.upper, stage(4))
     val inBand = RegNextWhen(!t4.outside && !t4.forced, stage(4))
@@ -142,6 +161,21 @@ case class Red(c: WeirConfig) extends Component {
     action
   }
 
+  /** ISRED's test, if it is built; t6 to t9 */
+  val rate = c.has(Policy.Isred) generate RateTest(c)
+  if (c.has(Policy.Isred)) {
+    rate.io.config << io.config
+    rate.io.request << io.request
+    rate.io.quantity := io.quantity
+    rate.io.clear := io.clear
+    rate.io.kappa := size.kappa
+    rate.io.average := io.average
+    rate.io.previous := io.previous
+    rate.io.between := !t4.outside && !t4.upper
+  }
+  private def rapid: Bool = if (c.has(Policy.Isred)) rate.io.rapid else False
+  private def certainly: Bool = if (c.has(Policy.Isred)) rate.io.certain else False
+
   /** u·h; slope·(avg − threshold) of the region */
   val t5 = new Area {
     val spread = new PartialProducts(middle.draw, middle.h, stage(5))
@@ -157,8 +191,10 @@ case class Red(c: WeirConfig) extends Component {
   val t6 = new Area {
     /** two bits more than g has */
     val gExact = Meaningful(stage(6))(CarrySave.sum(t5.spread.parts :+ (size.kappa -> 24), 62, stage(6)) >> 24)
-    val g = RegNextWhen(gExact.resize(36), stage(6))
-    val gSaturated = RegNextWhen(gExact(37 downto 36) =/= 0, stage(6))
+    private val gSpread = gExact.resize(36)
+    private val gAbove = gExact(37 downto 36) =/= 0
+    val g = RegNextWhen(if (c.has(Policy.Isred)) rate.io.gained ? rate.io.g | gSpread else gSpread, stage(6))
+    val gSaturated = RegNextWhen(if (c.has(Policy.Isred)) gAbove && !rate.io.gained else gAbove, stage(6))
     val slope = RegNextWhen(t5.slope, stage(5))
     val exponent = RegNextWhen(t5.exponent, stage(5))
     val above = RegNextWhen(t5.above, stage(5))
@@ -181,7 +217,8 @@ case class Red(c: WeirConfig) extends Component {
   val t8 = new Area {
     val one = RegNextWhen(t7.one, stage(7))
     val fraction = RegNextWhen(t7.fraction, stage(7))
-    val scaledDraw = middle.waits ? (middle.draw << 1) | middle.draw.resize(25)
+    val waits = middle.waits && !rapid
+    val scaledDraw = waits ? (middle.draw << 1) | middle.draw.resize(25)
     val decision = t6.gSaturated ? t7.decisionSaturated | t7.decision.sum(68, stage(8))
     val waiting = t7.waiting.sum(68, stage(8))
     val decisionOne = scaledDraw < (t6.g << 4) || t6.gSaturated
@@ -195,9 +232,10 @@ case class Red(c: WeirConfig) extends Component {
     val decision = RegNextWhen(t8.decision, stage(8))
     val waiting = RegNextWhen(t8.waiting, stage(8))
     val decisionOne = RegNextWhen(t8.decisionOne, stage(8))
-    val waitingOne = RegNextWhen(t8.waitingOne || !middle.waits, stage(8))
-    val waits = RegNextWhen(middle.waits, stage(8))
-    val possible = RegNextWhen(middle.inBand && !middle.few && !middle.exempt, stage(8))
+    val waitingOne = RegNextWhen(t8.waitingOne || !t8.waits, stage(8))
+    val waits = RegNextWhen(t8.waits, stage(8))
+    val possible = RegNextWhen(middle.inBand && !middle.few && (!middle.exempt || rapid), stage(8))
+    val certain = RegNextWhen(certainly && middle.inBand && !middle.few, stage(8))
     val forced = RegNextWhen(middle.forced && !middle.few, stage(8))
     val action = RegNextWhen(middle.action, stage(8))
     val evidence = Reg(PolicyEvidence(c))
@@ -206,7 +244,7 @@ case class Red(c: WeirConfig) extends Component {
       evidence.count := middle.used
       evidence.idleSlots := middle.idleSlots
       evidence.probability := t8.fraction.resize(33)
-      when(t8.one)(evidence.probability := BigInt(1) << 32)
+      when(t8.one || certainly)(evidence.probability := BigInt(1) << 32)
       when(!middle.inBand)(evidence.probability := 0)
       when(middle.forced)(evidence.probability := BigInt(1) << 32)
     }
@@ -216,8 +254,8 @@ case class Red(c: WeirConfig) extends Component {
   val t9 = new Area {
     val less = late.decision(67 downto 53) =/= 0 || (late.scaledDraw << 28) < late.decision(52 downto 0)
     val waited = late.waiting(67 downto 52) =/= 0 || !late.waits
-    val early =
-      Meaningful(stage(9))(late.possible && (late.one ? (late.decisionOne && late.waitingOne) | (less && waited)))
+    val early = Meaningful(stage(9))(
+      late.certain || late.possible && (late.one ? (late.decisionOne && late.waitingOne) | (less && waited)))
     val verdict = PolicyVerdict(c)
     verdict.action := Action.accept
     verdict.cause := Cause.none

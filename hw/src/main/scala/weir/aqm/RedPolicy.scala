@@ -2,51 +2,35 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
-import weir.csr.{QueueUnit, RedConfig}
+import weir.{Policy, WeirConfig}
+import weir.csr.QueueUnit
 
-/** RED as a policy: the average and the decision, for every queue.
+/** RED, and if they are built ISRED and adaptive RED: the average and the decision, for every queue.
   *
   * Latency: the verdict is valid 10 cycles after its request; the commit is due one cycle later. Throughput: a request
   * every 4 cycles. A request of a queue with `stall` high should wait if it finds the queue empty; it takes the idle time
-  * for 0 if it does not.
+  * for 0 if it does not. Parameters are live words in RAM, read in the stages that use them; they hold nothing before the
+  * first apply of a queue.
   */
-case class RedPolicy(c: WeirConfig) extends Component {
-  val io = new Bundle {
-    val config = in(Vec(RedConfig(), c.queues))
-    /** [[QueueUnit]] of each queue */
-    val unit = in(Vec(UInt(2 bits), c.queues))
-    /** a frame of that queue is coming in */
-    val hint = slave(Flow(QueueTime(c)))
-    /** a departure left that queue empty */
-    val emptied = slave(Flow(QueueTime(c)))
-    val stall = out(Bits(c.queues bits))
-    /** the queue's average and count start anew */
-    val clear = in(Bits(c.queues bits))
-    val request = slave(Flow(PolicyRequest(c)))
-    val verdict = master(Flow(PolicyVerdict(c)))
-    val commit = slave(Flow(PolicyCommit(c)))
-    /** averages, UQ21.22 */
-    val live = out(Vec(UInt(43 bits), c.queues))
-  }
-  noIoPrefix()
-
-  val ewma = Ewma(c)
-  ewma.io.config := io.config
-  ewma.io.hint << io.hint
-  ewma.io.emptied << io.emptied
-  ewma.io.request << io.request
-  ewma.io.clear := io.clear
-  ewma.io.quantity := PerQueue(io.unit, io.request.queue).mux(
+class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
+  private val quantity = PerQueue(io.unit, io.request.queue).mux(
     QueueUnit.packets -> io.request.packets.resize(c.quantityWidth),
     QueueUnit.frames -> io.request.frames.resize(c.quantityWidth),
     default -> io.request.bytes
   )
+
+  val ewma = Ewma(c)
+  ewma.io.config << io.config
+  ewma.io.hint << io.hint
+  ewma.io.emptied << io.emptied
+  ewma.io.request << io.request
+  ewma.io.clear := io.clear
+  ewma.io.quantity := quantity
   io.stall := ewma.io.stall
   io.live := ewma.io.live
 
   val red = Red(c)
-  red.io.config := io.config
+  red.io.config << io.config
   red.io.request << io.request
   red.io.average := ewma.io.average
   red.io.belowMinimum := ewma.io.belowMinimum
@@ -56,4 +40,24 @@ case class RedPolicy(c: WeirConfig) extends Component {
   red.io.commit << io.commit
   red.io.clear := io.clear
   io.verdict << red.io.verdict
+
+  if (c.has(Policy.Isred)) {
+    red.io.quantity := quantity
+    red.io.previous := ewma.io.previous
+  }
+
+  val adapt = c.has(Policy.Ared) generate AdaptMaxP(c)
+  if (c.has(Policy.Ared)) {
+    adapt.io.nowNs := io.nowNs
+    adapt.io.config << io.config
+    adapt.io.selected := io.selected
+    adapt.io.renew := io.applied | io.clear
+    adapt.io.averages := ewma.io.live
+    adapt.io.stored << ewma.io.stored
+    adapt.io.queue := red.io.adaptedQueue
+    red.io.adapted << adapt.io.slopes
+    io.wake << adapt.io.wake
+    io.busy := adapt.io.busy
+    io.tick << adapt.io.tick
+  }
 }

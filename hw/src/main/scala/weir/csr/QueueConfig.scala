@@ -16,33 +16,6 @@ case class Scaled() extends Bundle {
   val exponent = UInt(6 bits)
 }
 
-/** Parameters of RED and its average, as `libweir` writes them (docs/modules/ewma.md, docs/modules/red.md). */
-case class RedConfig() extends Bundle {
-  /** w * 2^36; 2^36 is w = 1 */
-  val weight = UInt(37 bits)
-  /** -log2(1-w), UQ6.36 */
-  val decay = UInt(42 bits)
-  /** idle slots per nanosecond */
-  val idleRate = Scaled()
-  /** thresholds in the queue's unit, UQ21.11 */
-  val minimum, maximum = UInt(32 bits)
-  /** max_p / (max - min) * 2^17 */
-  val slope = Scaled()
-  /** (1 - max_p) / max * 2^17 */
-  val gentleSlope = Scaled()
-  /** max_p, UQ0.32 */
-  val maxP = UInt(32 bits)
-  /** 2^20 / mean packet size */
-  val meanReciprocal = Scaled()
-  /** 0 geometric, 1 uniform, 2 uniform-wait */
-  val spread = UInt(2 bits)
-  /** 0 off, 1 after spreading (ns-2), 2 before spreading (Floyd 1993) */
-  val byteMode = UInt(2 bits)
-  val gentle, ecn, hardDrop, noDrop = Bool()
-  /** ns-2's rule for entering the band: the first packet in it is exempt and counts as 1 */
-  val exemptFirst = Bool()
-}
-
 /** What a queue is told apart from its policy's parameters. Written to shadow registers, taken over by APPLY. */
 case class QueueConfig(c: WeirConfig) extends Bundle {
   val policy = UInt(4 bits)

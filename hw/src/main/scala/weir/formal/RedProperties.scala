@@ -5,7 +5,7 @@ import spinal.core.formal._
 import spinal.lib._
 import weir.{Policy, WeirConfig}
 import weir.aqm._
-import weir.csr.RedConfig
+import weir.csr.ConfigWrite
 
 /** Whatever the registers hold, the averages are and the commits say: a probability is within [0, 1], 0 outside the
   * band and one in the forced region; a selection is forced there and early only in the band, never with a probability
@@ -13,7 +13,7 @@ import weir.csr.RedConfig
   * verdict table. Every request has one verdict, ten cycles later.
   *
   * The environment asks every fourth cycle at most. All else is free in every cycle: the region as the three signs of
-  * the differences, the parameters, commits and clears.
+  * the differences, what the words of the queue hold and when they change, commits and clears.
   *
   * @param leak None, or `range`: a probability above one keeps its fraction; or `mark`: CE is marked; or `few`: what is
   *             forced is so with any queue
@@ -30,13 +30,12 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
     case _ => new Red(c)
   }
   val request = any(Flow(PolicyRequest(c)))
-  val config = any(Vec(RedConfig(), c.queues))
   val pause = Reg(UInt(2 bits)) init 0
   when(pause =/= 0)(pause := pause - 1)
   when(request.valid)(pause := 3)
   assume(!request.valid || pause === 0)
   dut.io.request << request
-  dut.io.config := config
+  dut.io.config << any(Flow(ConfigWrite(c)))
   dut.io.average := any(UInt(43 bits))
   dut.io.belowMinimum := any(SInt(44 bits))
   dut.io.belowMaximum := any(SInt(44 bits))
@@ -49,20 +48,18 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
   val asked = new Area {
     /** a value of the request's t`stage` */
     private def at[T <: Data](stage: Int, value: T): T = Delay(value, Policy.Red.latency - stage)
-    private val first = PerQueue(config, request.queue)
-    private val second = PerQueue(config, Delay(request.queue, 2))
     val valid = Delay(request.valid, Policy.Red.latency, init = False)
     val ecn = at(0, request.ecn)
     val draw = at(0, request.draw)
     val few = at(0, request.packets <= 1)
-    val spread = at(0, first.spread)
-    val byteMode = at(0, first.byteMode)
-    val exempt = at(0, first.exemptFirst) && at(4, dut.count.io.fresh.pull())
-    val useEcn = at(2, second.ecn)
-    val hardDrop = at(2, second.hardDrop)
-    val noDrop = at(2, second.noDrop)
+    val spread = at(1, dut.arrival.spread.pull())
+    val byteMode = at(1, dut.arrival.byteMode.pull())
+    val exempt = at(1, dut.arrival.exemptFirst.pull()) && at(4, dut.count.io.fresh.pull())
+    val useEcn = at(3, dut.parameters.ecn.pull())
+    val hardDrop = at(3, dut.parameters.hardDrop.pull())
+    val noDrop = at(3, dut.parameters.noDrop.pull())
     val outside = at(4, dut.io.belowMinimum.msb)
-    val forced = !outside && at(4, !dut.io.belowDouble.msb || !dut.io.belowMaximum.msb && !Delay(second.gentle, 2))
+    val forced = !outside && at(4, !dut.io.belowDouble.msb || !dut.io.belowMaximum.msb && !dut.parameters.gentle.pull())
     val inBand = !outside && !forced
     val average = at(4, dut.io.average)
     val idleSlots = at(4, dut.io.idleSlots)
@@ -105,7 +102,7 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
       // geometric, whatever the size: u < p, exactly; uniform: one is certain
       when(inBand && !few && !exempt && byteMode === 0) {
         when(spread === 0)(assert(early === (draw @@ U(0, 8 bits) < evidence.probability)))
-        when(spread =/= 2 && evidence.probability === one)(assert(early))
+        when(!spread(1) && evidence.probability === one)(assert(early))
       }
 
       // the action
@@ -118,7 +115,7 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
       }
 
       cover(early && dropped && evidence.probability < one && spread === 1 && evidence.count === 3)
-      cover(early && marked && byteMode === 1 && spread === 2)
+      cover(early && marked && byteMode === 1 && spread(1))
       cover(inBand && evidence.probability === one && early)
       cover(inBand && evidence.probability > 1 && evidence.probability < one && !few && accepted)
       cover(certain && marked)
