@@ -33,7 +33,8 @@ object Policy {
     val registers: Seq[Register] = Nil
   }
   val Red: Policy = aqm.RedFamily.Red
+  val Fn: Policy = aqm.Fn.Policy
 
   /** Every policy there is, in order of number. */
-  lazy val all: Seq[Policy] = Seq(DropTail, Red)
+  lazy val all: Seq[Policy] = Seq(DropTail, Red, Fn)
 }

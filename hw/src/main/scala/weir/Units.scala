@@ -23,6 +23,7 @@ object Units {
     "Ewma" -> (() => new aqm.Ewma(c)),
     "Red" -> (() => new aqm.Red(c)),
     "RedPolicy" -> (() => new aqm.RedPolicy(c)),
+    "Fn" -> (() => new aqm.FnUnit(c)),
     "DropTail" -> (() => new aqm.DropTail(c)),
     "FreeList" -> (() => new buffer.FreeList(c)),
     "CellStore" -> (() => new buffer.CellStore(c)),
