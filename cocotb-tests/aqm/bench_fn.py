@@ -304,14 +304,14 @@ async def the_acceleration_is_used_a_fixed_number_of_packets_later(dut: Any) -> 
     await bench.start()
     for size in (1, 16, 128, 129, 300, 1024):
         await bench.configure(plausible, quadratic=True, size=size)
-        for _ in range(2 * max(size, PERIOD) // 32 + 10):
+        for _ in range(3 * max(size, PERIOD) // 32 + 10):
             spread = bench.rng.choice([300, 1000, 3000])
             for _ in range(32):
                 for q in range(QUEUES):
                     await bench.cycle(bench.arrival(q, spread, 0.0))
                     await bench.wait(3)
         await bench.phase(400, queues=(3,))
-    assert bench.seen["lead"] > 10000, bench.seen
+    assert bench.seen["lead"] > 5000, bench.seen
 
 
 @cocotb.test()

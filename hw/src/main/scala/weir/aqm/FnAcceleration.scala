@@ -38,10 +38,10 @@ case class FnAcceleration(c: WeirConfig) extends Component {
   io.lead := leads.readAsync(io.queue.resized)
   when(!PerQueue.bit(led, io.queue))(io.lead.mantissa := 0)
 
-  object Step extends SpinalEnum {
+  object Phase extends SpinalEnum {
     val idle, load, divide, change, align, subtract, normalise, divideAgain, multiply, product, store = newElement()
   }
-  val step = RegInit(Step.idle)
+  val phase = RegInit(Phase.idle)
   val queue = Reg(c.queueId)
   val job = Reg(FnMeasurement(c))
   val cancelled = Reg(Bool())
@@ -103,48 +103,60 @@ case class FnAcceleration(c: WeirConfig) extends Component {
   val exact = Reg(UInt(36 bits))
   val result = Reg(FnSigned())
 
-  switch(step) {
-    is(Step.idle) {
+  /** the lead of this job, in `store` */
+  val outcome = new Area {
+    val lead = FnSigned()
+    lead.negative := negative
+    lead.mantissa := exact.msb ? exact(35 downto 18) | exact(34 downto 17)
+    lead.exponent := exponent + exact.msb.asUInt.resize(10).asSInt
+    when(!known || job.time.isZero || job.elapsed.isZero || size === 0)(lead.mantissa := 0)
+    val kept = phase === Phase.store && !cancelled
+    leads.write(queue.resized, lead, kept)
+    rates.write(queue.resized, rate.exponent ## rate.mantissa, kept)
+  }
+
+  switch(phase) {
+    is(Phase.idle) {
       queue := OHToUInt(chosen).resized
       cancelled := False
-      when(waiting.orR)(step := Step.load)
+      when(waiting.orR)(phase := Phase.load)
     }
-    is(Step.load) {
+    is(Phase.load) {
       val loaded = jobs.readAsync(queue.resized)
       job := loaded
       waiting(queue.resized) := False
       when(!PerQueue.bit(waiting, queue))(cancelled := True)
       division.start(loaded.bytes.mantissa, loaded.time.mantissa,
         loaded.time.shift.resize(10).asSInt - loaded.bytes.shift.resize(10).asSInt)
-      step := Step.divide
+      phase := Phase.divide
     }
-    is(Step.divide) {
+    is(Phase.divide) {
       division.advance()
-      when(division.left === 0)(step := Step.change)
+      when(division.left === 0)(phase := Phase.change)
     }
-    is(Step.change) {
+    is(Phase.change) {
       rate := division.value
       aligned.ahead := division.value.exponent - aligned.oldReg.exponent
-      step := Step.align
+      phase := Phase.align
     }
-    is(Step.align) {
+    is(Phase.align) {
       // one of the two amounts is 0
       aligned.a := (rate.mantissa << 8) >> aligned.amount(-aligned.ahead)
       aligned.b := (aligned.oldReg.mantissa << 8) >> aligned.amount(aligned.ahead)
       aligned.top := aligned.ahead.msb ? aligned.oldReg.exponent | rate.exponent
-      step := Step.subtract
+      phase := Phase.subtract
     }
-    is(Step.subtract) {
+    is(Phase.subtract) {
       val difference = aligned.a -^ aligned.b
       negative := difference.msb
       size := difference.msb ? (aligned.b - aligned.a) | difference(25 downto 0)
       exponent := aligned.top
-      step := Step.normalise
+      phase := Phase.normalise
     }
-    is(Step.normalise) {
+    is(Phase.normalise) {
       when(size.msb || size === 0) {
         division.start(size(25 downto 8), job.elapsed.mantissa, exponent + job.elapsed.shift.resize(10).asSInt - 26)
-        step := Step.divideAgain
+        phase := Phase.divideAgain
       } elsewhen (size(25 downto 22) === 0) {
         size := size |<< 4
         exponent := exponent - 4
@@ -153,32 +165,25 @@ case class FnAcceleration(c: WeirConfig) extends Component {
         exponent := exponent - 1
       }
     }
-    is(Step.divideAgain) {
+    is(Phase.divideAgain) {
       division.advance()
-      when(division.left === 0)(step := Step.multiply)
+      when(division.left === 0)(phase := Phase.multiply)
     }
-    is(Step.multiply) {
+    is(Phase.multiply) {
       result := division.value
-      step := Step.product
+      phase := Phase.product
     }
-    is(Step.product) {
+    is(Phase.product) {
       exact := result.mantissa * factor.mantissa
       exponent := result.exponent + (factor.exponent.resize(10).asSInt + 17)
-      step := Step.store
+      phase := Phase.store
     }
-    is(Step.store) {
-      val lead = FnSigned()
-      lead.negative := negative
-      lead.mantissa := exact.msb ? exact(35 downto 18) | exact(34 downto 17)
-      lead.exponent := exponent + exact.msb.asUInt.resize(10).asSInt
-      when(!known || job.time.isZero || job.elapsed.isZero || size === 0)(lead.mantissa := 0)
-      leads.write(queue.resized, lead, !cancelled)
-      rates.write(queue.resized, rate.exponent ## rate.mantissa, !cancelled)
-      when(!cancelled) {
+    is(Phase.store) {
+      when(outcome.kept) {
         led(queue.resized) := True
         rated(queue.resized) := !job.time.isZero
       }
-      step := Step.idle
+      phase := Phase.idle
     }
   }
 
