@@ -212,7 +212,9 @@ class Bench:
         near = float(target) + rng.choice([0, 1, -1, 30, 3000, -3000, 60000]) * rng.random()
         held = rng.choice([near, near, near, 0, rng.randrange(QUANTITY_MAX + 1), QUANTITY_MAX, params.room / 16])
         held = int(min(max(held, 0), QUANTITY_MAX))
-        draw = rng.choice([0, 1, 0xFFFFFF, rng.getrandbits(24), rng.getrandbits(24), rng.getrandbits(rng.randrange(1, 24))])
+        draw = rng.choice(
+            [0, 1, 0xFFFFFF, rng.getrandbits(24), rng.getrandbits(24), rng.getrandbits(rng.randrange(1, 24))]
+        )
         return Request(queue, self.now, length, held, rng.randrange(4), draw)
 
     async def phase(
@@ -271,7 +273,11 @@ async def random_gaps(dut: Any) -> None:
     await bench.start()
     for _ in range(20):
         await bench.configure(plausible)
-        await bench.phase(150, gaps=(4, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 17, 25), queues=bench.rng.choice([(1,), (0, 3), (0, 1, 2, 3)]))
+        await bench.phase(
+            150,
+            gaps=(4, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 17, 25),
+            queues=bench.rng.choice([(1,), (0, 3), (0, 1, 2, 3)]),
+        )
     assert bench.seen["band"] > 700, bench.seen
 
 

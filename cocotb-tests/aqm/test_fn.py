@@ -76,7 +76,9 @@ def _compare(params: FnParams, rng: Random, arrivals: int, tally: Counter[str]) 
             mean_gap = max(1, int(mean_gap * rng.choice([0.6, 0.9, 1.0, 1.1, 1.7])))
         gap = rng.choice([0, mean_gap, rng.randrange(2 * mean_gap + 1), rng.randrange(2 * mean_gap + 1)])
         length = rng.choice([60, 64, 576, 1064, 1514, 9216, rng.randrange(14, 9217)])
-        draw = rng.choice([rng.getrandbits(24), rng.getrandbits(24), rng.getrandbits(rng.randrange(1, 24)), 0, 0xFFFFFF])
+        draw = rng.choice(
+            [rng.getrandbits(24), rng.getrandbits(24), rng.getrandbits(rng.randrange(1, 24)), 0, 0xFFFFFF]
+        )
         verdict, ruling = pair.arrival(gap, length, pair.held(rng.choice([3e3, 3e4, 3e5])), draw)
         tally["selected"] += verdict.selected
         tally["inside"] += 0 < ruling.p < 1

@@ -256,9 +256,7 @@ class Fn:
         p = ONE if certain else min(ONE, n * reciprocal(d) >> 21)
         hit = draw * d << 14 < n * self._weight(used, length, draw, params)
         cause = (FORCED if certain else EARLY) if hit else NONE
-        return Verdict(
-            answer(cause, ecn, params), cause, average, used, p, self.fill, numerator, denominator, certain
-        )
+        return Verdict(answer(cause, ecn, params), cause, average, used, p, self.fill, numerator, denominator, certain)
 
     @staticmethod
     def _weight(count: int, length: int, draw: int, params: FnParams) -> int:
