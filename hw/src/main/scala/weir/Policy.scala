@@ -35,11 +35,12 @@ object Policy {
   lazy val Red: Policy = aqm.RedFamily.Red
   lazy val DtEcn: Policy = aqm.DtEcn
   lazy val Isred: Policy = aqm.RedFamily.Isred
+  lazy val Fn: Policy = aqm.Fn.Policy
   lazy val Ared: Policy = aqm.RedFamily.Ared
   lazy val Pie: Policy = aqm.PieEngine.Pie
   lazy val Codel: Policy = aqm.Codel
   lazy val Pi2: Policy = aqm.Pi2Engine.Pi2
 
   /** Every policy there is, in order of number. */
-  lazy val all: Seq[Policy] = Seq(DropTail, Red, DtEcn, Isred, Ared, Pie, Codel, Pi2)
+  lazy val all: Seq[Policy] = Seq(DropTail, Red, DtEcn, Isred, Fn, Ared, Pie, Codel, Pi2)
 }

@@ -24,6 +24,7 @@ object Units {
     "Red" -> (() => new aqm.Red(c)),
     "RedPolicy" -> (() => new aqm.RedPolicy(c)),
     "RedFamily" -> (() => new aqm.RedPolicy(c.copy(policies = Set(Policy.DropTail, Policy.Red, Policy.Isred, Policy.Ared)))),
+    "Fn" -> (() => new aqm.FnUnit(c)),
     "Pie" -> (() => new aqm.Pie(c)),
     "Pi2" -> (() => new aqm.Pi2(c)),
     "DropTail" -> (() => new aqm.DropTail(c)),

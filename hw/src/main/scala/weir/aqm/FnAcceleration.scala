@@ -1,0 +1,199 @@
+package weir.aqm
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.csr.{ConfigWrite, LiveWords}
+
+/** Bytes and time of a window, and the time since the last measurement. */
+case class FnMeasurement(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  val bytes, time, elapsed = FnFloat()
+}
+
+/** The acceleration of a queue's arrivals, off the path of decisions (docs/modules/fn.md, Acceleration):
+  * `lead = (ΔB/Δt − the rate before)/elapsed · T²/2`, one measurement after another, at most 60 cycles each.
+  *
+  * A queue is measured at most every 128 packets, that is every 512 cycles, so that all of 8 queues are served in
+  * time for the 128th packet after. Divisions are bit-serial. After `restart` a queue has no rate and no result.
+  */
+case class FnAcceleration(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val config = slave(Flow(ConfigWrite(c)))
+    val restart = in(Bits(c.queues bits))
+    val measured = slave(Flow(FnMeasurement(c)))
+    /** whose `lead` is read, combinationally; 0 while there is none */
+    val queue = in(c.queueId)
+    val lead = out(FnSigned())
+  }
+  noIoPrefix()
+
+  private val live = new LiveWords(c, Seq(Fn.halfT2), io.config)
+  private val jobs = Mem(FnMeasurement(c), c.queues max 2)
+  private val rates = Mem(Bits(28 bits), c.queues max 2)
+  private val leads = Mem(FnSigned(), c.queues max 2)
+  val waiting, rated, led = Reg(Bits(c.queues bits)) init 0
+  jobs.write(io.measured.queue.resized, io.measured.payload, io.measured.valid)
+
+  io.lead := leads.readAsync(io.queue.resized)
+  when(!PerQueue.bit(led, io.queue))(io.lead.mantissa := 0)
+
+  object Phase extends SpinalEnum {
+    val idle, load, divide, change, align, subtract, normalise, divideAgain, multiply, product, store = newElement()
+  }
+  val phase = RegInit(Phase.idle)
+  val queue = Reg(c.queueId)
+  val job = Reg(FnMeasurement(c))
+  val cancelled = Reg(Bool())
+  private val chosen = OHMasking.first(waiting)
+
+  /** rest·2^18/divisor, a bit a cycle */
+  val division = new Area {
+    val rest = Reg(UInt(19 bits))
+    val divisor = Reg(UInt(18 bits))
+    val quotient = Reg(UInt(19 bits))
+    val exponent = Reg(SInt(10 bits))
+    val left = Reg(UInt(5 bits))
+    val reduced = rest -^ divisor.resize(19)
+    val fits = !reduced.msb
+    def start(a: UInt, b: UInt, e: SInt): Unit = {
+      rest := a.resize(19)
+      divisor := b
+      exponent := e
+      left := 18
+    }
+    def advance(): Unit = {
+      quotient := quotient(17 downto 0) @@ fits
+      rest := ((fits ? reduced(17 downto 0) | rest(17 downto 0)) @@ False)
+      left := left - 1
+    }
+    /** quotient and exponent as a float */
+    val large = quotient.msb
+    val mantissa = large ? quotient(18 downto 1) | quotient(17 downto 0)
+    val value = FnSigned()
+    value.negative := False
+    value.mantissa := mantissa
+    value.exponent := exponent - (large ? S(17, 10 bits) | S(18, 10 bits))
+  }
+
+  val rate = Reg(FnSigned())
+  val previous = rates.readAsync(queue.resized)
+  val known = RegNext(PerQueue.bit(rated, queue))
+  /** new and old rate, the one with the smaller exponent shifted */
+  val aligned = new Area {
+    val a, b = Reg(UInt(26 bits))
+    val top = Reg(SInt(10 bits))
+    val old = FnSigned()
+    old.negative := False
+    old.mantissa := previous(17 downto 0).asUInt
+    old.exponent := previous(27 downto 18).asSInt
+    val oldReg = RegNext(old)
+    val ahead = Reg(SInt(10 bits))
+    def amount(by: SInt): UInt = {
+      val n = UInt(5 bits)
+      n := by(4 downto 0).asUInt
+      when(by.msb)(n := 0) elsewhen (by(8 downto 5) =/= 0)(n := 31)
+      n
+    }
+  }
+  val size = Reg(UInt(26 bits))
+  val exponent = Reg(SInt(10 bits))
+  val negative = Reg(Bool())
+  val factor = RegNext(live.scaled("FN_HALF_T2", queue))
+  val exact = Reg(UInt(36 bits))
+  val result = Reg(FnSigned())
+
+  /** the lead of this job, in `store` */
+  val outcome = new Area {
+    val lead = FnSigned()
+    lead.negative := negative
+    lead.mantissa := exact.msb ? exact(35 downto 18) | exact(34 downto 17)
+    lead.exponent := exponent + exact.msb.asUInt.resize(10).asSInt
+    when(!known || job.time.isZero || job.elapsed.isZero || size === 0)(lead.mantissa := 0)
+    val kept = phase === Phase.store && !cancelled
+    leads.write(queue.resized, lead, kept)
+    rates.write(queue.resized, rate.exponent ## rate.mantissa, kept)
+  }
+
+  switch(phase) {
+    is(Phase.idle) {
+      queue := OHToUInt(chosen).resized
+      cancelled := False
+      when(waiting.orR)(phase := Phase.load)
+    }
+    is(Phase.load) {
+      val loaded = jobs.readAsync(queue.resized)
+      job := loaded
+      waiting(queue.resized) := False
+      when(!PerQueue.bit(waiting, queue))(cancelled := True)
+      division.start(loaded.bytes.mantissa, loaded.time.mantissa,
+        loaded.time.shift.resize(10).asSInt - loaded.bytes.shift.resize(10).asSInt)
+      phase := Phase.divide
+    }
+    is(Phase.divide) {
+      division.advance()
+      when(division.left === 0)(phase := Phase.change)
+    }
+    is(Phase.change) {
+      rate := division.value
+      aligned.ahead := division.value.exponent - aligned.oldReg.exponent
+      phase := Phase.align
+    }
+    is(Phase.align) {
+      // one of the two amounts is 0
+      aligned.a := (rate.mantissa << 8) >> aligned.amount(-aligned.ahead)
+      aligned.b := (aligned.oldReg.mantissa << 8) >> aligned.amount(aligned.ahead)
+      aligned.top := aligned.ahead.msb ? aligned.oldReg.exponent | rate.exponent
+      phase := Phase.subtract
+    }
+    is(Phase.subtract) {
+      val difference = aligned.a -^ aligned.b
+      negative := difference.msb
+      size := difference.msb ? (aligned.b - aligned.a) | difference(25 downto 0)
+      exponent := aligned.top
+      phase := Phase.normalise
+    }
+    is(Phase.normalise) {
+      when(size.msb || size === 0) {
+        division.start(size(25 downto 8), job.elapsed.mantissa, exponent + job.elapsed.shift.resize(10).asSInt - 26)
+        phase := Phase.divideAgain
+      } elsewhen (size(25 downto 22) === 0) {
+        size := size |<< 4
+        exponent := exponent - 4
+      } otherwise {
+        size := size |<< 1
+        exponent := exponent - 1
+      }
+    }
+    is(Phase.divideAgain) {
+      division.advance()
+      when(division.left === 0)(phase := Phase.multiply)
+    }
+    is(Phase.multiply) {
+      result := division.value
+      phase := Phase.product
+    }
+    is(Phase.product) {
+      exact := result.mantissa * factor.mantissa
+      exponent := result.exponent + (factor.exponent.resize(10).asSInt + 17)
+      phase := Phase.store
+    }
+    is(Phase.store) {
+      when(outcome.kept) {
+        led(queue.resized) := True
+        rated(queue.resized) := !job.time.isZero
+      }
+      phase := Phase.idle
+    }
+  }
+
+  for (q <- 0 until c.queues) {
+    when(io.measured.valid && io.measured.queue === q)(waiting(q) := True)
+    when(io.restart(q)) {
+      waiting(q) := False
+      rated(q) := False
+      led(q) := False
+      when(queue === q)(cancelled := True)
+    }
+  }
+}

@@ -1,0 +1,163 @@
+package weir.aqm
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.csr.{ConfigWrite, LiveWords}
+
+/** FN's decision from numerator and denominator of P: the count, the spreading and the draw (docs/modules/fn.md).
+  *
+  * Latency: from the numerator at t13 to the verdict at t20. Throughput: a request every 4 cycles. At reset and after
+  * `clear` a queue's count is 0.
+  */
+case class FnDecision(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val config = slave(Flow(ConfigWrite(c)))
+    /** a request is in t9 */
+    val arriving = in Bool ()
+    /** t9 to t12 */
+    val arrival = in(FnArrival(c))
+    /** it has an interval before it; t10 to t13 */
+    val entered = in Bool ()
+    val fill = in(UInt(13 bits))
+    /** K ≤ 0; t12 to t15, as is `quadratic` */
+    val full, quadratic = in Bool ()
+    /** D and Nn, t13 to t16; D counts only where Nn is positive */
+    val denominator = in(UInt(37 bits))
+    val numerator = in(UInt(39 bits))
+    /** for the record; t12 to t15 */
+    val average = in(UInt(43 bits))
+    val commit = slave(Flow(PolicyCommit(c)))
+    val clear = in(Bits(c.queues bits))
+    val verdict = master(Flow(PolicyVerdict(c)))
+  }
+  noIoPrefix()
+
+  private val live = new LiveWords(c, Seq(Fn.control, Fn.mean), io.config)
+  /** stage(n): a request is in tn, n from 9 */
+  private val stages = Vec.fill(12)(Bool())
+  stages(0) := io.arriving
+  for (n <- 1 until 12) stages(n) := RegNext(stages(n - 1)) init False
+  private def stage(n: Int): Bool = stages(n - 9)
+
+  /** t13 to t16 and t17 to t20 */
+  val held = new Area {
+    val t13 = RegNextWhen(io.arrival, stage(12))
+    val t17 = RegNextWhen(t13, stage(16))
+    private def flag(name: String) = live.flag("FN_CTRL", name, io.arrival.queue)
+    val uniform = RegNextWhen(flag("UNIFORM"), stage(12))
+    val ecn = RegNextWhen(RegNextWhen(flag("ECN"), stage(12)), stage(16))
+    val average = RegNextWhen(RegNextWhen(io.average, stage(13)), stage(17))
+    val fill = RegNextWhen(RegNextWhen(io.fill, stage(13)), stage(17))
+  }
+
+  /** κ = min(1, L/MaxPacketSize), 20 fraction bits; t13 to t16 */
+  val size = new Area {
+    val factor = RegNextWhen(live.scaled("FN_MEAN", io.arrival.queue), stage(9))
+    val byBytes = RegNextWhen(live.flag("FN_CTRL", "BYTE_MODE", io.arrival.queue), stage(9))
+    val product = RegNextWhen(io.arrival.length * factor.mantissa, stage(10))
+    val ratio = RegNextWhen(product >> factor.exponent, stage(11))
+    val least = !byBytes || (ratio >> 20) =/= 0
+    val kappa = RegNextWhen(least ? U(1 << 20, 21 bits) | ratio.resize(21), stage(12))
+  }
+
+  /** P is 0 or 1 without a comparison */
+  val t13 = new Area {
+    val positive = !io.numerator.msb && io.numerator =/= 0
+    val inBand = io.entered && (positive || io.full && !io.quadratic)
+    val certain = io.full && inBand
+    val inBand14 = RegNextWhen(inBand, stage(13))
+    val certain14 = RegNextWhen(certain, stage(13))
+    val certain17 = RegNextWhen(certain14, stage(16))
+  }
+
+  /** Packets since the last action or since P was 0, for each queue. A request reads it at t12 and counts at t13. */
+  val count = new Area {
+    val restarts = io.commit.valid && (io.commit.selected || io.commit.dropped)
+    /** the request in t14 to t17: the only one that has counted and is younger than the one committed */
+    val younger = new Area {
+      val queue = RegNextWhen(held.t13.queue, stage(13))
+      val there = Seq(14, 15, 16, 17).map(stage).orR
+    }
+    val values = for (q <- 0 until c.queues) yield {
+      val value = Reg(UInt(16 bits)) init 0
+      val committed = UInt(16 bits)
+      committed := value
+      when(restarts && io.commit.queue === q) {
+        committed := (younger.there && younger.queue === q && t13.inBand14).asUInt.resized
+      }
+      value := committed
+      when(stage(13) && held.t13.queue === q)(value := t13.inBand ? (committed +| 1) | U(0, 16 bits))
+      when(io.clear(q))(value := 0)
+      value
+    }
+    val used = RegNextWhen(PerQueue(Vec(values), io.arrival.queue), stage(12))
+    val used17 = RegNextWhen(t13.inBand14 ? used | U(0, 16 bits), stage(16))
+  }
+
+  /** g = κ·(1 + u·count), UQ16.20, at t17 */
+  val weight = new Area {
+    val product = new PartialProducts(held.t13.draw, count.used, stage(13))
+    val spread = (product.sum(40, stage(14)) >> 4).resize(36) + U(1 << 20, 36 bits)
+    val one = RegNextWhen(held.uniform ? spread | U(1 << 20, 36 bits), stage(14))
+    val scaled = new PartialProducts(size.kappa, one, stage(15))
+    val g = RegNextWhen((scaled.sum(57, stage(16)) >> 20).resize(36), stage(16))
+  }
+
+  /** d, 18 bits with the top bit set, and n, P = n/(d·2^18); t16 to t19 */
+  val ratio = new Area {
+    val normaliser = new FnNormaliser(io.denominator, io.numerator(36 downto 0), Seq(stage(13), stage(14), stage(15)))
+    val d = Reg(UInt(18 bits))
+    val n = Reg(UInt(36 bits))
+    when(stage(15)) {
+      d := normaliser.lastValue(36 downto 19)
+      n := normaliser.lastCompanion(36 downto 1)
+      when(t13.certain14) {
+        d := 1 << 17
+        n := BigInt(1) << 35
+      }
+      when(!t13.inBand14)(n := 0)
+    }
+  }
+
+  /** u·D against Nn·g */
+  val comparison = new Area {
+    val left = new PartialProducts(held.t17.draw, ratio.d, stage(17))
+    val right = new PartialProducts(ratio.n, weight.g, stage(17))
+    val leftSum = RegNextWhen(left.sum(42, stage(18)), stage(18))
+    val rightSum = RegNextWhen(right.sum(72, stage(18)), stage(18))
+    val less = (leftSum << 14).resize(72) < rightSum
+  }
+
+  /** P for the record */
+  val probability = new Area {
+    val reciprocal = FnReciprocal.read(FnReciprocal.rom(), ratio.d, stage(16), stage(17))
+    val product = new PartialProducts(ratio.n, reciprocal, stage(18))
+    val sum = (product.sum(54, stage(19)) >> 21).resize(33)
+    val value = UInt(33 bits)
+    value := sum
+    when(sum.msb || t13.certain17)(value := BigInt(1) << 32)
+  }
+
+  val answer = new Area {
+    val verdict = Reg(PolicyVerdict(c))
+    when(stage(19)) {
+      verdict.action := Action.accept
+      verdict.cause := Cause.none
+      when(comparison.less) {
+        verdict.cause := t13.certain17 ? U(Cause.forced, 3 bits) | U(Cause.early, 3 bits)
+        verdict.action := Action.drop
+        when(held.ecn) {
+          when(held.t17.ecn === Ecn.ce)(verdict.action := Action.accept)
+          when(held.t17.ecn === Ecn.ect0 || held.t17.ecn === Ecn.ect1)(verdict.action := Action.mark)
+        }
+      }
+      verdict.evidence.average := held.average
+      verdict.evidence.count := count.used17
+      verdict.evidence.probability := probability.value
+      verdict.evidence.idleSlots := held.fill.resized
+    }
+    io.verdict.valid := stage(20)
+    io.verdict.payload := verdict
+  }
+}
