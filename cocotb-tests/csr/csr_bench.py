@@ -30,13 +30,14 @@ class Build:
     cells: int
     descriptors: int
     trace_depth: int
-    red: bool
+    #: numbers 0 to this are built, all or Drop-Tail alone
+    policies: int
 
     @staticmethod
     def of_environment() -> Build:
         """From `CSR_BUILD`, as pytest wrote it."""
-        queues, cells, descriptors, trace_depth, red = (int(v) for v in os.environ["CSR_BUILD"].split(","))
-        return Build(queues, cells, descriptors, trace_depth, bool(red))
+        queues, cells, descriptors, trace_depth, policies = (int(v) for v in os.environ["CSR_BUILD"].split(","))
+        return Build(queues, cells, descriptors, trace_depth, policies)
 
     def core_registers(self) -> list[contract.Register]:
         """Registers of block 0 in this build."""
@@ -44,7 +45,7 @@ class Build:
 
     def queue_registers(self) -> list[contract.Register]:
         """Registers of a queue's block in this build."""
-        return [r for r in QUEUE.values() if self.red or not r.red]
+        return [r for r in QUEUE.values() if self.policies > 1 or not r.policy]
 
     def all_registers(self) -> Iterator[tuple[int, contract.Register]]:
         """Every register with its address."""
@@ -152,7 +153,7 @@ class Bench:
         if name.startswith("TRACE_DATA"):
             return live[f"traceData_{name.removeprefix('TRACE_DATA')}"]
         return {
-            "MAGIC": 0x57454952, "VERSION": 0x000100, "FEATURES": 1 << 16 | int(b.red) << 1 | 1,
+            "MAGIC": 0x57454952, "VERSION": 0x000100, "FEATURES": 1 << 16 | (1 << b.policies) - 1,
             "PARAMS": 64 << 8 | b.queues, "CELLS": b.cells, "DESCRIPTORS": b.descriptors, "CLOCK_HZ": 156250000,
             "CELL_BYTES": 64, "STATUS": live["statusLinkUp"], "GENERATION": 0, "NOW_LO": live["now"] & 0xFFFFFFFF,
             "NOW_HI": live["now"] >> 32, "TRACE_LEVEL": live["traceLevel"], "FREE_CELLS": live["freeCells"],

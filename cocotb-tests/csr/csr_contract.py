@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "architecture.md"
+POLICIES = DOCS / "policy-registers.md"
 
 # Widths that the page leaves to the meaning of the value.
 WIDTHS = {"SHARED_CELLS": 15, "DEFAULT_QUEUE": 4, "LIMIT_PACKETS": 16, "RESERVE_CELLS": 15}
@@ -26,9 +28,9 @@ class Register:
     counter: bool = False
 
     @property
-    def red(self) -> bool:
-        """It exists only where RED is built."""
-        return self.name.startswith("RED_")
+    def policy(self) -> bool:
+        """It exists only where its policy is built."""
+        return self.name.partition("_")[0] in ("RED", "ISRED", "ARED", "DTECN", "FN", "PIE", "CODEL", "PI2")
 
 
 def core() -> list[Register]:
@@ -38,11 +40,12 @@ def core() -> list[Register]:
 
 def queue() -> list[Register]:
     """Registers of a queue's block."""
-    return [r for row in _rows("Queue block") for r in _registers(*row, block=1)]
+    rows = [*_rows("Queue block"), *_rows("# Registers of the policies", POLICIES)]
+    return [r for row in rows for r in _registers(*row, block=1)]
 
 
-def _rows(title: str) -> Iterator[tuple[str, str, str]]:
-    lines = iter(PAGE.read_text(encoding="utf-8").splitlines())
+def _rows(title: str, page: Path = PAGE) -> Iterator[tuple[str, str, str]]:
+    lines = iter(page.read_text(encoding="utf-8").splitlines())
     for line in lines:
         if line.startswith(title):
             break
@@ -51,11 +54,11 @@ def _rows(title: str) -> Iterator[tuple[str, str, str]]:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("| 0x"):
             started = True
-            assert len(cells) == 3, f"{PAGE.name}: not three cells: {line}"
+            assert len(cells) == 3, f"{page.name}: not three cells: {line}"
             yield cells[0], cells[1], cells[2]
         elif started:
             return
-    assert started, f"{PAGE.name} has no table after '{title}'"
+    assert started, f"{page.name} has no table after '{title}'"
 
 
 def _registers(offsets: str, name: str, meaning: str, block: int) -> Iterator[Register]:
@@ -94,7 +97,7 @@ def _core_access(meaning: str) -> tuple[str, int | str]:
 
 
 def _queue_access(meaning: str, offset: int) -> tuple[str, int | str]:
-    if offset >= 0x100:
+    if 0x100 <= offset < 0x120:
         return "r", 0
     if meaning.startswith("w,"):
         return "w", 0

@@ -101,9 +101,10 @@ case class QueueShadows(c: WeirConfig) extends Component {
 
     val policy = RegisterMap.queue("POLICY")
     val changes = Reg(Bool())
-    val relevant = Seq("POLICY", "UNIT").map(policy.field).map(f => f.mask << f.low).reduce(_ | _)
-    when(mine && io.config.word === policy.word)(
-      changes := initial || ((io.config.data ^ word("POLICY")) & B(relevant, 32 bits)) =/= 0)
+    when(mine && io.config.word === policy.word) {
+      val next = LiveConfig.queue(c, name => if (name == "POLICY") io.config.data else word(name))
+      changes := initial || next.policy =/= io.live(q).policy || next.unit =/= io.live(q).unit
+    }
 
     val done = copy.finishing && copy.queue === q
     when(done)(pending(q) := False)
