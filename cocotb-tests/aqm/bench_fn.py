@@ -78,6 +78,7 @@ class Bench:
         self.counting: deque[tuple[int, Request]] = deque()
         self.expected: deque[tuple[int, Request, Verdict]] = deque()
         self.commit: tuple[Request, bool, bool] | None = None
+        self.held: tuple[Request, bool, bool] | None = None
         self.requested = [-100] * QUEUES
 
     async def start(self) -> None:
@@ -151,14 +152,16 @@ class Bench:
             _, r = self.counting.popleft()
             verdict = self.models[r.queue].request(r.now_ns, r.held, r.length, r.ecn, r.draw, self.params[r.queue])
             self.expected.append((self.n - COUNT_STAGE + LATENCY, r, verdict))
-        dut.commit_valid.value = self.commit is not None
-        if self.commit is not None:
-            r, selected, dropped = self.commit
+        # the verdict's cycle is n, its commit's the next
+        dut.commit_valid.value = self.held is not None
+        if self.held is not None:
+            r, selected, dropped = self.held
             dut.commit_payload_queue.value = r.queue
             dut.commit_payload_length.value = r.length
             dut.commit_payload_selected.value = selected
             dut.commit_payload_dropped.value = dropped
             self.models[r.queue].commit(r.length, selected, dropped)
+        self.held = self.commit
         await FallingEdge(dut.clk)
         self.n += 1
         self._sample()
@@ -170,7 +173,7 @@ class Bench:
 
     async def apply(self, queue: int, params: FnParams, clear: bool = False) -> None:
         """Copy a settled queue's words as an apply does; other queues may go on only between calls."""
-        while self.n - self.requested[queue] <= LATENCY + 2:
+        while self.n - self.requested[queue] <= LATENCY + 1:
             await self.cycle()
         dut, old = self.dut, self.params[queue]
         for word, data in words(params).items():
@@ -344,6 +347,14 @@ async def changes_of_the_window_restart_it_and_others_do_not(dut: Any) -> None:
         last = bench.models[0].last
         await bench.apply(0, changed, clear=turn % 4 == 3)
         assert (bench.models[0].last == last) == (turn % 4 == 0)
+    for _ in range(4):
+        # a restart while the acceleration is being computed
+        await bench.phase(2 * PERIOD + 1 - bench.models[0].since, queues=(0,))
+        while bench.models[0].since:
+            await bench.cycle(bench.arrival(0, 1000, 0.0))
+            await bench.wait(14)
+        await bench.apply(0, replace(bench.params[0], size=bench.params[0].size % 64 + 1, quadratic=True))
+        await bench.phase(3 * PERIOD + 20, queues=(0,))
 
 
 @cocotb.test()
