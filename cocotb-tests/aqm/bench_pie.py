@@ -296,6 +296,26 @@ async def a_queue_without_delay_falls_asleep(dut: Any) -> None:
 
 
 @cocotb.test()
+async def applies_around_a_deadline(dut: Any) -> None:
+    """In every cycle near a deadline, and of a tick: the deadlines start anew, a tick under way comes to nothing."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    for q in range(QUEUES):
+        await bench.configure(q, DEFAULTS, clear=True)
+    for offset in range(-10, 100):
+        q = offset % QUEUES
+        await bench.cycle(departure=Departure(q, 20_000_000, 5))
+        await bench.rest(100)
+        deadline = bench.deadlines[q].deadline(DEFAULTS.interval)
+        bench.now = (deadline - 20 * CYCLE_NS) % TIME
+        bench.event = bench.n
+        await bench.rest(20 + offset)
+        await bench.cycle(applied=1 << q)
+        await bench.rest(120)
+    assert bench.seen["ticks"] > 20
+
+
+@cocotb.test()
 async def reset_forgets_everything(dut: Any) -> None:
     bench = await _run(dut, "random_gaps", 1, 5000)
     dut.rst.value = 1

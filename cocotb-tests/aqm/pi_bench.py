@@ -80,7 +80,7 @@ class PiBench:
         self.expected: deque[tuple[int, Any, tuple[int, ...]]] = deque()
         self.log: dict[int, int] = {}
         self.history: dict[int, list[int]] = {}
-        self.story: deque[str] = deque(maxlen=60)
+        self.story: deque[str] = deque(maxlen=20)
         self.before: list[int] = [0] * QUEUES
         self.appeared: set[int] = set()
         self.event = 0

@@ -13,6 +13,7 @@ CASES = [
     "hostile_registers",
     "time_wraps",
     "a_queue_without_delay_falls_asleep",
+    "applies_around_a_deadline",
     "reset_forgets_everything",
     "queues_of_other_policies_have_no_ticks",
     "default_parameters_over_a_minute",
