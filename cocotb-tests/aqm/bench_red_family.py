@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 import cocotb
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import FallingEdge, Timer
 
 import bench_red_policy
 from bench_red_policy import COUNT_STAGE, LATENCY, RED
@@ -221,7 +221,6 @@ class Bench(bench_red_policy.Bench):
         dut = self.dut
         q = int(dut.tick_payload_queue.value)
         if q in renewing:
-            self.seen["void ticks"] += 1
             return
         assert self.policies[q] == ARED, f"cycle {self.n}: a tick of queue {q}, policy {self.policies[q]}"
         assert int(dut.tick_payload_policy.value) == ARED
@@ -260,8 +259,16 @@ class Bench(bench_red_policy.Bench):
 
     async def renew(self, queues: set[int], clear: int = 0) -> None:
         """`applied`, with `clear` where the policy or unit has changed."""
-        self.dut.applied.value = sum(1 << q for q in queues)
+        dut = self.dut
+        void = int(dut.tick_valid.value) and int(dut.tick_payload_queue.value) in queues
+        dut.applied.value = sum(1 << q for q in queues)
+        dut.clear.value = clear
         self.renewing = queues
+        if void:
+            # the pulse comes in the cycle in which the tick would be written
+            await Timer(500, "ps")
+            assert not int(dut.tick_valid.value), f"cycle {self.n}: a tick of a queue that is being applied"
+            self.seen["void ticks"] += 1
         await self.cycle(clear=clear)
         self.dut.applied.value = 0
         self.renewing = set()
@@ -525,6 +532,28 @@ async def a_change_of_policy_keeps_nothing(dut: Any) -> None:
             await bench.rest(COUNT_STAGE + 9 * step)
         await bench.rest(LATENCY + 2)
     assert bench.seen["verdicts"] == 30 * len(order)
+
+
+@cocotb.test()
+async def a_saturated_g_of_red_does_not_leak_into_mode_2(dut: Any) -> None:
+    """κ and count so large that RED's g saturates, and a gain so small that mode 2 never selects."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    params = replace(
+        RED_PARAMS,
+        slope_mantissa=1 << 17,
+        slope_exponent=6,
+        spread=1,
+        byte_mode=2,
+        mean_mantissa=(1 << 18) - 1,
+    )
+    await bench.run_policy(1, ISRED, params, 1, IsredParams(GAIN, QUEUE, 0, 0, 1, 40), AredParams())
+    bench._fate = lambda want: (False, False)  # type: ignore[method-assign]
+    for i in range(80):
+        q = 10 + i % 2
+        await bench.cycle(Request(1, bench.now, 9216, 9216 * q, q, q, 0, 0xFFFFFF))
+        await bench.rest(11)
+    assert bench.seen["isred", GAIN, QUEUE, False] >= 39 and bench.seen["isred", GAIN, QUEUE, True] >= 39
 
 
 @cocotb.test()

@@ -18,6 +18,7 @@ CASES = [
     "an_arrival_within_the_interval_keeps_the_grid",
     "ticks_that_were_missed_are_not_made_up_for",
     "a_change_of_policy_keeps_nothing",
+    "a_saturated_g_of_red_does_not_leak_into_mode_2",
     "every_apply_moment_of_a_tick_is_safe",
     "every_request_moment_of_a_tick_is_seen_whole",
     "reset_starts_the_deadlines_anew",
