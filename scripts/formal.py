@@ -71,15 +71,18 @@ def sections(file: Path) -> dict[str, list[str]]:
 
 
 def tasks_of(file: Path) -> list[Task]:
-    return [Task(file, name) for name in sections(file).get("tasks", [])] or [Task(file, "")]
+    return [Task(file, line.split()[0]) for line in sections(file).get("tasks", [])] or [Task(file, "")]
 
 
 def kind_of(task: Task) -> str:
     """How the task proves, with its depth."""
     options: dict[str, str] = {}
-    for entry in sections(task.file).get("options", []):
+    found = sections(task.file)
+    # a task goes by its own name and by those of its groups, which follow it in its line
+    names = next((line.split() for line in found.get("tasks", []) if line.split()[0] == task.name), [task.name])
+    for entry in found.get("options", []):
         whose, separator, option = entry.rpartition(": ")
-        if not separator or task.name in whose.split():
+        if not separator or set(names) & set(whose.split()):
             name, _, value = option.partition(" ")
             options[name] = value.strip()
     mode, depth = options.get("mode", "?"), options.get("depth", "20")

@@ -26,6 +26,8 @@ REFUSED = {
     "descriptors=65": "WeirConfig.descriptors=65 must be a power of two from 4 to 16384; try 64",
     "descriptors=32768": "WeirConfig.descriptors=32768 must be a power of two from 4 to 16384; try 16384",
     "policies=red": "WeirConfig.policies must contain Policy.DropTail",
+    "policies=drop-tail+isred": "WeirConfig.policies with isred must contain Policy.Red, whose registers it uses",
+    "policies=drop-tail+ared": "WeirConfig.policies with ared must contain Policy.Red, whose registers it uses",
     "policies=none": "WeirConfig.policies must contain Policy.DropTail",
     "traceDepth=2": "WeirConfig.traceDepth=2 must be a power of two from 4 to 4096; try 4",
     "traceDepth=100": "WeirConfig.traceDepth=100 must be a power of two from 4 to 4096; try 128",
@@ -35,7 +37,7 @@ REFUSED = {
 }
 ALLOWED = (
     "queues=1", "queues=8", "cells=8,descriptors=4", "cells=16384", "descriptors=4", "descriptors=16384",
-    "policies=drop-tail", "traceDepth=4", "traceDepth=4096", "clockHz=1",
+    "policies=drop-tail", "policies=drop-tail+red+isred+ared", "traceDepth=4", "traceDepth=4096", "clockHz=1",
 )  # fmt: skip
 
 
