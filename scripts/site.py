@@ -15,8 +15,9 @@ DOCS = ROOT / "docs"
 REGISTERS = ROOT / "build" / "rtl" / "weir_regs.md"
 
 # Pages in the order in which a frame, then a person meets them; others follow by name.
-FIRST = ["index.md", "architecture.md", "registers.md"]
-MODULES = ["core", "ingress", "frame", "buffer", "admit", "drop-tail", "red", "ewma", "lfsr", "queues", "schedule"]
+FIRST = ["index.md", "architecture.md", "policies.md", "registers.md"]
+MODULES = ["core", "ingress", "frame", "buffer", "admit", "trim", "drop-tail", "dt-ecn", "red", "ewma"]
+MODULES += ["isred", "ared", "fn", "pie", "codel", "pi2", "lfsr", "queues", "schedule", "release"]
 MODULES += ["shape", "egress", "rewrite", "frame-closer", "csr", "counters", "trace"]
 
 
