@@ -57,6 +57,8 @@ class BacklogProperties(c: WeirConfig, leak: Boolean) extends Properties {
       assert(bytes.sum >= 0 && packets.sum >= 0 && packets.sum <= cells.sum && bytes.sum <= (cells.sum |<< 6))
     }
   }
+  private val changes = dut.changes.pull()
+  private val changed = dut.changed.pull()
   private val all = held.map(_.cells.next).reduce(_ + _)
   assume(all < c.cells)
   assume(!enter.valid || enter.cells =/= 0)
@@ -78,9 +80,15 @@ class BacklogProperties(c: WeirConfig, leak: Boolean) extends Properties {
       assert(signed(fill.cells) === queue.cells.shown)
       assert((dut.io.emptied.valid && dut.io.emptied.payload === q) === queue.emptied)
       // what is under way
-      assert(dut.queues(q).changeBytes.pull().resize(width) === queue.bytes.sum - queue.bytes.shown)
-      assert(dut.queues(q).changePackets.pull().resize(width) === queue.packets.sum - queue.packets.shown)
-      assert(dut.queues(q).changeCells.pull().resize(width) === queue.cells.sum - queue.cells.shown)
+      when(changes) {
+        assert(dut.queues(q).changeBytes.pull().resize(width) === queue.bytes.sum - queue.bytes.shown)
+        assert(dut.queues(q).changePackets.pull().resize(width) === queue.packets.sum - queue.packets.shown)
+        assert(dut.queues(q).changeCells.pull().resize(width) === queue.cells.sum - queue.cells.shown)
+      } otherwise {
+        assert(queue.bytes.sum === queue.bytes.shown && queue.packets.sum === queue.packets.shown)
+        assert(queue.cells.sum === queue.cells.shown)
+      }
+      when(!changed)(assert(dut.io.peakPackets(q) >= fill.packets && dut.io.peakBytes(q) >= fill.bytes))
       // peaks
       val peak = dut.io.peakPackets(q)
       val peakBytes = dut.io.peakBytes(q)
@@ -95,6 +103,7 @@ class BacklogProperties(c: WeirConfig, leak: Boolean) extends Properties {
     assert(signed(dut.io.sharedUsed) === shared)
     for ((queue, value) <- dut.queues zip beyond) assert(signed(queue.excess.pull()) === value)
     assert(signed(dut.io.held) === packets)
+    when(!changed)(assert(signed(dut.io.held) === held.map(_.packets.shown).reduce(_ + _)))
 
     cover(enter.valid && refund.valid && leave.valid && enter.queue === refund.queue && enter.queue === leave.queue)
     cover(dut.io.emptied.valid && dut.io.emptied.payload === c.queues - 1)
