@@ -69,7 +69,7 @@ class WeirCore(c: WeirConfig) extends Component {
     val release = new Release(c)
     val trim = new Trim(c)
     /** the policies' units, in the order of `c.engines` */
-    val units: Seq[PolicyUnit] = c.engines.map(e => e.build(c).setName(e.name))
+    val units: Seq[PolicyUnit] = c.engines.map(e => Resting.unit(c, e).setName(e.name))
     val traceMerge = new TraceMerge(c)
   }
   import path._
@@ -146,9 +146,11 @@ class WeirCore(c: WeirConfig) extends Component {
   val roles = new ClockingArea(domain) {
     private def runs(q: Int, policies: Iterable[Policy]): Bool =
       policies.map(queueConfig(q).policy === _.id).foldLeft(False: Bool)(_ || _)
+    /** the words of a queue may have changed */
+    private val renewed = RegNext(control.registers.io.config.valid) init True
     val engine = Vec(for (q <- 0 until c.queues) yield
-      RegNext(Cat(c.engines.map(e => runs(q, c.policies.filter(_.engine.contains(e)))))))
-    val decides = RegNext(B((0 until c.queues).map(q => runs(q, c.policies.filter(_.atDeparture)))))
+      RegNextWhen(Cat(c.engines.map(e => runs(q, c.policies.filter(_.engine.contains(e))))), renewed))
+    val decides = RegNextWhen(B((0 until c.queues).map(q => runs(q, c.policies.filter(_.atDeparture)))), renewed)
   }
 
   val policies = new ClockingArea(domain) {
@@ -279,8 +281,9 @@ class WeirCore(c: WeirConfig) extends Component {
   val ticking = new ClockingArea(domain) {
     val valid = units.map(_.io.tick.valid).foldLeft(False: Bool)(_ || _)
     val tick = PolicyTick(c)
-    tick.assignFromBits(units.map(u => u.io.tick.payload.asBits & B(widthOf(tick) bits, default -> u.io.tick.valid))
-      .foldLeft(B(0, widthOf(tick) bits))(_ | _))
+    tick.assignFromBits(Meaningful(valid)(
+      units.map(u => u.io.tick.payload.asBits & B(widthOf(tick) bits, default -> u.io.tick.valid))
+        .foldLeft(B(0, widthOf(tick) bits))(_ | _)))
     val words = Vec(
       tick.nowNs(31 downto 0).asBits,
       B(0, 10 bits) ## U(TraceRecord.kindTick, 2 bits) ## tick.queue.resize(4) ## tick.nowNs(47 downto 32),

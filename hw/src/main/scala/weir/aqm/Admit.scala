@@ -213,9 +213,9 @@ class Admit(c: WeirConfig) extends Component {
     private val engine = chosen(_.engine)
     private val exempt = chosen(_.exempt)
     private val verdict = PolicyVerdict(c)
-    verdict.assignFromBits((0 until engines.size)
+    verdict.assignFromBits(Meaningful(due)((0 until engines.size)
       .map(n => io.verdicts(n).payload.asBits & B(widthOf(verdict) bits, default -> engine(n)))
-      .foldLeft(B(0, widthOf(verdict) bits))(_ | _))
+      .foldLeft(B(0, widthOf(verdict) bits))(_ | _)))
 
     val valid = RegNext(due) init False
     val context = RegNextWhen(chosen(_.context), due)
@@ -237,7 +237,7 @@ class Admit(c: WeirConfig) extends Component {
       }
     }
     /** the policy's selection stands, even if a limit made the drop its own */
-    val selected = RegNext(!exempt && verdict.cause =/= Cause.none)
+    val selected = RegNextWhen(!exempt && verdict.cause =/= Cause.none, due)
     val dropped = action === Action.drop
   }
 

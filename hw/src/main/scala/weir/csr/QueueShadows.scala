@@ -94,7 +94,9 @@ case class QueueShadows(c: WeirConfig) extends Component {
     val word = QueueShadows.common.map { name =>
       val register = RegisterMap.queue(name)
       val value = Reg(Bits(32 bits)).setName(s"queue${q}_$name") init B(register.reset.of(c), 32 bits)
-      when(mine && io.config.word === register.word)(value := io.config.data & B(register.mask, 32 bits))
+      when(io.config.valid)(when(io.config.queue === q && io.config.word === register.word) {
+        value := io.config.data & B(register.mask, 32 bits)
+      })
       name -> value
     }.toMap
     io.live(q) := LiveConfig.queue(c, word)
