@@ -60,7 +60,8 @@ case class QueueShadows(c: WeirConfig) extends Component {
     val queue = Reg(c.queueId) init 0
     val word = Reg(UInt(ConfigWrite.wordWidth bits)) init 0
     val last = word === words - 1
-    val chosen = OHMasking.first(pending & io.applyReady)
+    val chosen = B(0, c.queues bits)
+    when(pending.orR)(chosen := OHMasking.first(pending & io.applyReady))
     val reading = RegNext(active) init False
     val finishing = RegNext(io.config.valid && !reading) init False
     val busy = active || reading || io.config.valid || finishing
