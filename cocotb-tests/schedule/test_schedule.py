@@ -33,7 +33,7 @@ class Bench:
     async def start(self, strict: int = 0, quanta: tuple[int, ...] = (9216,) * QUEUES) -> Bench:
         named = {f"quantum_{q}": quanta[q] for q in range(QUEUES)}
         await start(self.dut, strict=strict, ready=0, empty=15, linkUp=1, hold=0, allowed=1, room=1,
-                    over=0, decides=0, departure_valid=0, **named)  # fmt: skip
+                    over=0, decides=0, held=0, departure_valid=0, **named)  # fmt: skip
         return self
 
     async def step(self) -> None:
@@ -230,6 +230,23 @@ async def waits_for_the_decision_at_departure(dut: Any, decision: int) -> None:
         gap = after[0] - before[0]
         want = max(INTERVAL, LATENCY + decision + 1) if before[1] in (0, 2) else INTERVAL
         assert gap == want, f"{gap} cycles from a grant of queue {before[1]} to the next"
+
+
+@cocotb.test()
+async def gives_no_grant_to_a_queue_that_is_held(dut: Any) -> None:
+    """Neither to send nor to discard, strict or not; the others go on."""
+    bench = await Bench(dut, "held").start(strict=0b0001)
+    bench.fill(60)
+    for _ in range(4):
+        await bench.step()
+    dut.held.value, dut.over.value = 0b0011, 0b0110
+    await bench.step()
+    begin = len(bench.grants)
+    for _ in range(200):
+        await bench.step()
+    assert {g[1] for g in bench.grants[begin:]} == {2, 3}
+    dut.held.value = dut.over.value = 0
+    await bench.drain()
 
 
 @pytest.mark.timeout(120)

@@ -7,6 +7,8 @@ import weir.csr.Register
 abstract class PolicyEngine(val name: String) {
   /** The unit for a build; it knows from `c.policies` which of its policies it has to serve. */
   def build(c: WeirConfig): PolicyUnit
+  /** The unit may stand still while no queue has selected it: see [[aqm.Resting]]. */
+  def rests: Boolean = true
 }
 
 /** A queue management policy that a build can contain. How to add one: docs/adding-a-policy.md.

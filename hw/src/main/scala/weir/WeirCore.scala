@@ -69,7 +69,7 @@ class WeirCore(c: WeirConfig) extends Component {
     val release = new Release(c)
     val trim = new Trim(c)
     /** the policies' units, in the order of `c.engines` */
-    val units: Seq[PolicyUnit] = c.engines.map(e => e.build(c).setName(e.name))
+    val units: Seq[PolicyUnit] = c.engines.map(e => Resting.unit(c, e).setName(e.name))
     val traceMerge = new TraceMerge(c)
   }
   import path._
@@ -146,9 +146,11 @@ class WeirCore(c: WeirConfig) extends Component {
   val roles = new ClockingArea(domain) {
     private def runs(q: Int, policies: Iterable[Policy]): Bool =
       policies.map(queueConfig(q).policy === _.id).foldLeft(False: Bool)(_ || _)
+    /** the words of a queue may have changed */
+    private val renewed = RegNext(control.registers.io.config.valid) init True
     val engine = Vec(for (q <- 0 until c.queues) yield
-      RegNext(Cat(c.engines.map(e => runs(q, c.policies.filter(_.engine.contains(e)))))))
-    val decides = RegNext(B((0 until c.queues).map(q => runs(q, c.policies.filter(_.atDeparture)))))
+      RegNextWhen(Cat(c.engines.map(e => runs(q, c.policies.filter(_.engine.contains(e))))), renewed))
+    val decides = RegNextWhen(B((0 until c.queues).map(q => runs(q, c.policies.filter(_.atDeparture)))), renewed)
   }
 
   val policies = new ClockingArea(domain) {
@@ -179,6 +181,7 @@ class WeirCore(c: WeirConfig) extends Component {
     release.io.fill := backlog.io.fill
     release.io.engine := roles.engine
     release.io.decides := roles.decides
+    release.io.grant << schedule.io.grant
     release.io.departure << queues.io.departure
     trim.io.config := queueConfig
     trim.io.link << admit.io.link
@@ -197,6 +200,8 @@ class WeirCore(c: WeirConfig) extends Component {
     schedule.io.departure << release.io.released
     schedule.io.over := trim.io.over
     schedule.io.decides := roles.decides
+    // a departure must not be decided with half a configuration
+    schedule.io.held := (if (c.policies.exists(_.atDeparture)) control.registers.io.apply else B(0, c.queues bits))
     queues.io.grant << schedule.io.grant
     queues.io.nowNs := nowNs
 
@@ -277,10 +282,20 @@ class WeirCore(c: WeirConfig) extends Component {
 
   /** What a policy's tick leaves behind: a trace record. */
   val ticking = new ClockingArea(domain) {
-    val valid = units.map(_.io.tick.valid).foldLeft(False: Bool)(_ || _)
-    val tick = PolicyTick(c)
-    tick.assignFromBits(units.map(u => u.io.tick.payload.asBits & B(widthOf(tick) bits, default -> u.io.tick.valid))
-      .foldLeft(B(0, widthOf(tick) bits))(_ | _))
+    /** The last tick of an engine, until its record is on its way. */
+    class Kept(source: Flow[PolicyTick]) extends Area {
+      val stream = Stream(PolicyTick(c))
+      val waiting = RegInit(False)
+      stream.valid := waiting
+      stream.payload := RegNextWhen(source.payload, source.valid)
+      val lost = source.valid && waiting && !stream.ready
+      when(stream.ready)(waiting := False)
+      when(source.valid)(waiting := True)
+    }
+    val kept = units.map(u => new Kept(u.io.tick))
+    val lost = kept.map(_.lost).foldLeft(False: Bool)(_ || _)
+    val chosen = if (kept.nonEmpty) StreamArbiterFactory().lowerFirst.noLock.on(kept.map(_.stream)) else Stream(PolicyTick(c)).setIdle()
+    val tick = chosen.payload
     val words = Vec(
       tick.nowNs(31 downto 0).asBits,
       B(0, 10 bits) ## U(TraceRecord.kindTick, 2 bits) ## tick.queue.resize(4) ## tick.nowNs(47 downto 32),
@@ -296,8 +311,8 @@ class WeirCore(c: WeirConfig) extends Component {
     traceMerge.io.arrival.payload := admit.io.trace.payload
     traceMerge.io.departure.valid := departing.record.valid && config.traceKinds(1) && traced(departing.record.queue)
     traceMerge.io.departure.payload := departing.record.words.asBits
-    traceMerge.io.tick.valid := ticking.valid && config.traceKinds(2) && traced(ticking.tick.queue)
-    traceMerge.io.tick.payload := ticking.words.asBits
+    private val tickTraced = config.traceKinds(2) && traced(ticking.tick.queue)
+    traceMerge.io.tick << ticking.chosen.throwWhen(!tickTraced).translateWith(ticking.words.asBits)
     io.trace << traceMerge.io.record
     traceFifo.io.push << traceMerge.io.record
     traceFifo.io.pop := control.registers.io.tracePop
@@ -306,7 +321,7 @@ class WeirCore(c: WeirConfig) extends Component {
     counters.io.arrival << admit.io.event
     counters.io.departure << departing.event
     counters.io.ingress << store.io.event
-    counters.io.traceLost := traceFifo.io.lost || traceMerge.io.lost
+    counters.io.traceLost := traceFifo.io.lost || ticking.lost
     counters.io.throttled := schedule.io.throttled && shape.io.settled
     counters.io.now := nowNs
     counters.io.snapshot := control.registers.io.snapshot

@@ -27,6 +27,8 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val slopes = master(Flow(Slopes()))
     val wake = master(Flow(c.time))
     val busy = out Bool ()
+    /** a queue is adaptive, or work goes on: not to stand still */
+    val active = out Bool ()
     val tick = master(Flow(PolicyTick(c)))
   }
   noIoPrefix()
@@ -320,6 +322,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
   io.wake.valid := scan.found && !moving
   io.wake.payload := scan.best
   io.busy := moving || pending
+  io.active := runs.orR || moving || pending || scan.found
   io.tick.valid := finish.write
   io.tick.queue := queue
   io.tick.policy := RedFamily.Ared.id

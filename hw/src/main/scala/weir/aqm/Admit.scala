@@ -77,13 +77,9 @@ class Admit(c: WeirConfig) extends Component {
   private val slowIssues = new Area {
     private val ahead = c.slowLatency - c.fastLatency
     val went = False
-    val history = Vec.fill(ahead + 3)(RegInit(False))
-    if (ahead > 0) {
-      history(0) := went
-      for (n <- 1 until history.size) history(n) := history(n - 1)
-    } else history.foreach(_ := False)
-    /** history(n): one went n + 1 cycles ago */
-    val near = history.zipWithIndex.filter { case (_, n) => ahead > 0 && n + 1 >= ahead - 3 }.map(_._1).orR
+    private val history = new Steps(went, ahead + 3)
+    /** one went 3 cycles less than `ahead` ago, to 3 more */
+    val near = if (ahead > 0) ((ahead - 3).max(1) to ahead + 3).map(history(_)).orR else False
   }
 
   /** s0: may the oldest arrival go? */
@@ -145,6 +141,7 @@ class Admit(c: WeirConfig) extends Component {
     next.described := io.descriptor.valid
     next.sequence := issue.sequence
     val context = RegNextWhen(next, issue.go)
+    val word = Meaningful(valid)(context.asBits)
 
     val late = RegNextWhen(slow(config.policy), issue.go)
     io.request.valid := valid
@@ -188,13 +185,14 @@ class Admit(c: WeirConfig) extends Component {
   /** Decisions of one class in flight: written at t0, read with the verdict. */
   class Flight(latency: Int, mine: Bool) extends Area {
     val went = request.valid && mine
-    val contexts = Mem(Context(), 1 << log2Up(latency / interval + 2))
+    val contexts = Mem(Bits(widthOf(request.word) bits), 1 << log2Up(latency / interval + 2))
     val written, read = Reg(UInt(contexts.addressWidth bits)) init 0
-    contexts.write(written, request.context, went)
+    contexts.write(written, request.word, went)
     when(went)(written := written + 1)
     val stage = new Steps(went, latency)
     val due = stage(latency)
-    val context = contexts.readAsync(read)
+    val context = Context()
+    context.assignFromBits(contexts.readAsync(read))
     when(due)(read := read + 1)
     /** of the next verdict: decisions are four cycles apart, so `read` has pointed to it for a while */
     val engine = RegNext(context.engine)
@@ -213,9 +211,9 @@ class Admit(c: WeirConfig) extends Component {
     private val engine = chosen(_.engine)
     private val exempt = chosen(_.exempt)
     private val verdict = PolicyVerdict(c)
-    verdict.assignFromBits((0 until engines.size)
+    verdict.assignFromBits(Meaningful(due)((0 until engines.size)
       .map(n => io.verdicts(n).payload.asBits & B(widthOf(verdict) bits, default -> engine(n)))
-      .foldLeft(B(0, widthOf(verdict) bits))(_ | _))
+      .foldLeft(B(0, widthOf(verdict) bits))(_ | _)))
 
     val valid = RegNext(due) init False
     val context = RegNextWhen(chosen(_.context), due)
@@ -237,7 +235,7 @@ class Admit(c: WeirConfig) extends Component {
       }
     }
     /** the policy's selection stands, even if a limit made the drop its own */
-    val selected = RegNext(!exempt && verdict.cause =/= Cause.none)
+    val selected = RegNextWhen(!exempt && verdict.cause =/= Cause.none, due)
     val dropped = action === Action.drop
   }
 

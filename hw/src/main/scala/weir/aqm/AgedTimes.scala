@@ -29,6 +29,9 @@ class AgedTimes(c: WeirConfig, nowNs: UInt) extends Area {
     }
   }
 
+  /** The time of these queues becomes old, whatever it was. */
+  def forget(queues: Bits): Unit = for (q <- 0 until c.queues) when(queues(q))(old(q) := True)
+
   /** some time still ages */
   def ages: Bool = !old.andR
   /** when the next epoch begins */

@@ -221,6 +221,8 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
     }
   }
 
+  // a queue that is cleared sets its times before it uses them
+  for (times <- Seq(state.firstAbove, state.dropNext, state.dropBefore)) times.forget(io.clear)
   io.wake.valid := Seq(state.firstAbove, state.dropNext, state.dropBefore).map(_.ages).orR
   io.wake.payload := state.dropNext.wake
   io.busy := stage.drop(1).orR

@@ -166,7 +166,7 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
     tickStates.write(queue.resized, tickState, takes)
     decisionStates.write(queue.resized, state, takes)
     for (q <- 0 until c.queues) when(takes && queue === q)(fresh(q) := False)
-    private val delayed = delay.some.asBits | delay.appears
+    private val delayed = delay.some | delay.appears
     private val sleeping = takes && none && !of(delayed, queue) && (PerQueue(roles.matrix, queue) & delayed) === 0
     timer.io.sleep := PerQueue.select(c.queues, sleeping, queue)
 
@@ -183,6 +183,7 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
   }
   for (q <- 0 until c.queues) when(io.clear(q))(fresh(q) := True)
   io.busy := timer.io.busy || tick.busy || io.tick.valid
+  io.attentive := delay.some.orR
 
   /** The decision. */
   val stage = Vec.fill(c.fastLatency + 1)(Bool())

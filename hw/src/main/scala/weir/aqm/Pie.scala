@@ -146,7 +146,7 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
     decisionState.calm := short && small
     decisionStates.write(queue.resized, decisionState, takes)
     for (q <- 0 until c.queues) when(takes && queue === q)(fresh(q) := False)
-    private val sleeping = takes && rests && !PerQueue.bit(delay.some.asBits | delay.appears, queue)
+    private val sleeping = takes && rests && !PerQueue.bit(delay.some | delay.appears, queue)
     timer.io.sleep := PerQueue.select(c.queues, sleeping, queue)
 
     io.tick.valid := RegNext(takes) init False
@@ -163,6 +163,7 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
   }
   for (q <- 0 until c.queues) when(io.clear(q))(fresh(q) := True)
   io.busy := timer.io.busy || tick.busy || io.tick.valid
+  io.attentive := delay.some.orR
 
   /** The decision. */
   val stage = Vec.fill(c.fastLatency + 1)(Bool())

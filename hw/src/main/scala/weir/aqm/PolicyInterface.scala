@@ -151,6 +151,8 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
   val wake = master(Flow(c.time))
   /** a tick is being carried out */
   val busy = out(Bool())
+  /** something in it may still be changed by events of queues that have not selected it */
+  val attentive = out(Bool())
   val tick = master(Flow(PolicyTick(c)))
 
   /** what LIVE_AVERAGE shows, UQ21.22 */
@@ -158,7 +160,7 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
 
   /** Lets every output rest; whatever an engine assigns afterwards counts. */
   def rest(): Unit = {
-    val outputs = Seq[Data](stall, verdict, departureVerdict, wake, busy, tick, live)
+    val outputs = Seq[Data](stall, verdict, departureVerdict, wake, busy, attentive, tick, live)
     for (output <- outputs; leaf <- output.flatten) {
       leaf := leaf.getZero
       leaf.allowOverride()

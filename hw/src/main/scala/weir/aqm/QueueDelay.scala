@@ -21,20 +21,28 @@ class QueueDelay(c: WeirConfig, departure: Flow[PolicyDeparture], request: Flow[
     /** it leaves a delay other than 0 */
     val counts = RegNext(departure.valid && departure.packets =/= 0 && departure.sojournNs =/= 0) init False
   }
-  private val ended = RegNext(PerQueue.select(c.queues, emptied.valid, emptied.queue)) init 0
-  private val found = RegNext(PerQueue.select(c.queues, request.valid && request.packets === 0, request.queue)) init 0
+  private class Ending(valid: Bool, queue: UInt) extends Area {
+    val came = RegNext(valid) init False
+    val of = RegNextWhen(queue, valid)
+  }
+  private val ended = new Ending(emptied.valid, emptied.queue)
+  private val found = new Ending(request.valid && request.packets === 0, request.queue)
 
   private val memory = Mem(UInt(32 bits), c.queues max 2).setName("delays")
   memory.write(left.queue.resized, left.ns, left.valid)
 
   /** queues that have a delay from now on */
-  val appears: Bits = PerQueue.select(c.queues, left.counts, left.queue) & ~ended
-  private val ends = ended | found | PerQueue.select(c.queues, left.valid && !left.counts, left.queue)
-  val some = Vec.fill(c.queues)(RegInit(False))
-  for (q <- 0 until c.queues) {
-    when(ends(q))(some(q) := False)
-    when(appears(q))(some(q) := True)
+  val appears = B(0, c.queues bits)
+  when(left.counts && !(ended.came && ended.of === left.queue)) {
+    for (q <- 0 until c.queues) when(left.queue === q)(appears(q) := True)
   }
+  val some = Reg(Bits(c.queues bits)) init 0
+  private def ends(valid: Bool, queue: UInt): Unit =
+    when(valid)(for (q <- 0 until c.queues) when(queue === q)(some(q) := False))
+  ends(ended.came, ended.of)
+  ends(found.came, found.of)
+  ends(left.valid && !left.counts, left.queue)
+  when(left.counts)(for (q <- 0 until c.queues) when(appears(q))(some(q) := True))
 
-  def apply(queue: UInt): UInt = Mux(PerQueue.bit(some.asBits, queue), memory.readAsync(queue.resized), U(0, 32 bits))
+  def apply(queue: UInt): UInt = Mux(PerQueue.bit(some, queue), memory.readAsync(queue.resized), U(0, 32 bits))
 }

@@ -9,6 +9,8 @@ import weir.csr.Registers.{scaled => mantissaExponent, _}
 /** RED and the policies that share its arithmetic. */
 object RedFamily extends PolicyEngine("red") {
   def build(c: WeirConfig): PolicyUnit = new RedPolicy(c)
+  /** The time at which a queue became empty counts from before it selects a policy of the family. */
+  override def rests: Boolean = false
 
   object Red extends Policy(1, "red", 10) {
     val engine: Option[PolicyEngine] = Some(RedFamily)

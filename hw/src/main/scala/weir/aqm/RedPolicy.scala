@@ -46,7 +46,9 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
     red.io.previous := ewma.io.previous
   }
 
-  val adapt = c.has(Policy.Ared) generate AdaptMaxP(c)
+  /** `adapt` stands still while no queue is adaptive */
+  val adaptEnable = c.has(Policy.Ared) generate Bool()
+  val adapt = c.has(Policy.Ared) generate ClockDomain.current.copy(clockEnable = adaptEnable)(AdaptMaxP(c))
   if (c.has(Policy.Ared)) {
     adapt.io.nowNs := io.nowNs
     adapt.io.config << io.config
@@ -56,6 +58,9 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
     adapt.io.stored << ewma.io.stored
     adapt.io.queue := red.io.adaptedQueue
     red.io.adapted << adapt.io.slopes
+    val told = io.config.valid || (io.applied | io.clear).orR
+    val active = RegNext(told || adapt.io.active) init True
+    adaptEnable := told || active
     io.wake << adapt.io.wake
     io.busy := adapt.io.busy
     io.tick << adapt.io.tick

@@ -26,17 +26,18 @@ class Trim(c: WeirConfig) extends Component {
     val added = Mux(linked, io.link.descriptor.length, U(0, c.lengthWidth bits)).resize(c.quantityWidth + 1)
     val taken = Mux(left, io.departure.descriptor.length, U(0, c.lengthWidth bits)).resize(c.quantityWidth + 1)
     val bytes = Reg(UInt(c.quantityWidth + 1 bits)) init 0
-    bytes := bytes + added - taken
+    when(linked || left)(bytes := bytes + added - taken)
     val packets = Reg(UInt(c.countWidth + 1 bits)) init 0
     when(linked && !left)(packets := packets + 1)
     when(!linked && left)(packets := packets - 1)
 
     /** what is left up to the limits, negative above them */
     val slackBytes = Reg(SInt(c.quantityWidth + 2 bits)) init 0
-    slackBytes := (io.config(q).limitBytes.resize(c.quantityWidth + 2) + taken - added - bytes).asSInt
+    private val front = io.config(q).dropFront
+    when(front)(slackBytes := (io.config(q).limitBytes.resize(c.quantityWidth + 2) + taken - added - bytes).asSInt)
     val slackPackets = Reg(SInt(c.countWidth + 2 bits)) init 0
-    slackPackets := (io.config(q).limitPackets.resize(c.countWidth + 2) + left.asUInt - linked.asUInt - packets).asSInt
-    val enabled = RegNext(io.config(q).dropFront) init False
+    when(front)(slackPackets := (io.config(q).limitPackets.resize(c.countWidth + 2) + left.asUInt - linked.asUInt - packets).asSInt)
+    val enabled = RegNext(front) init False
     io.over(q) := enabled && (slackBytes.msb || slackPackets.msb)
   }
 }

@@ -60,7 +60,8 @@ case class QueueShadows(c: WeirConfig) extends Component {
     val queue = Reg(c.queueId) init 0
     val word = Reg(UInt(ConfigWrite.wordWidth bits)) init 0
     val last = word === words - 1
-    val chosen = OHMasking.first(pending & io.applyReady)
+    val chosen = B(0, c.queues bits)
+    when(pending.orR)(chosen := OHMasking.first(pending & io.applyReady))
     val reading = RegNext(active) init False
     val finishing = RegNext(io.config.valid && !reading) init False
     val busy = active || reading || io.config.valid || finishing
@@ -94,7 +95,9 @@ case class QueueShadows(c: WeirConfig) extends Component {
     val word = QueueShadows.common.map { name =>
       val register = RegisterMap.queue(name)
       val value = Reg(Bits(32 bits)).setName(s"queue${q}_$name") init B(register.reset.of(c), 32 bits)
-      when(mine && io.config.word === register.word)(value := io.config.data & B(register.mask, 32 bits))
+      when(io.config.valid)(when(io.config.queue === q && io.config.word === register.word) {
+        value := io.config.data & B(register.mask, 32 bits)
+      })
       name -> value
     }.toMap
     io.live(q) := LiveConfig.queue(c, word)

@@ -4,16 +4,20 @@ import spinal.core._
 import spinal.lib._
 import weir.{PolicyEngine, WeirConfig}
 import weir.aqm._
-import weir.buffer.{Departure, Fill}
+import weir.buffer.{Departure, Fill, Grant}
 
 /** Puts departures before the policies that want to know of them, and waits for those that decide.
   *
   * A departure of a queue whose policy does not decide passes at once. Another is held until its engine's verdict,
   * which may mark or discard it; the scheduler gives no grant meanwhile. Packets that are discarded already
   * are not asked about. Engines see a departure one cycle after it came.
+  *
+  * `settled` is what an apply waits for: nothing of that queue is between its grant and its release. The scheduler holds
+  * the queue meanwhile, so that this comes, and lasts until the configuration is whole.
   */
 class Release(c: WeirConfig) extends Component {
   val io = new Bundle {
+    val grant = slave(Flow(Grant(c)))
     val departure = slave(Flow(Departure(c)))
     /** q, which the departure is still part of */
     val fill = in(Vec(Fill(c), c.queues))
@@ -24,7 +28,7 @@ class Release(c: WeirConfig) extends Component {
     val verdicts = in(Vec(slave(Flow(DepartureVerdict(c))), c.engines.size))
     val released = master(Flow(Departure(c)))
     val busy = out Bool ()
-    /** no departure of this queue is being decided */
+    /** nothing of this queue is on its way from its grant */
     val settled = out(Bits(c.queues bits))
   }
   noIoPrefix()
@@ -78,8 +82,13 @@ class Release(c: WeirConfig) extends Component {
     io.released.valid := came.valid && !waits || valid
     io.released.payload := Mux(valid, decided, came.payload)
     io.busy := held.waiting || valid
-    for (q <- 0 until c.queues)
-      io.settled(q) := !(held.waiting && held.departure.queue === q) && !(valid && decided.queue === q)
+    /** grants whose departure has not come yet */
+    val coming = Seq.iterate(io.grant, 4)(_.stage())
+    for (q <- 0 until c.queues) {
+      val underWay = coming.map(g => g.valid && g.queue === q) ++
+        Seq(held.waiting && held.departure.queue === q, valid && decided.queue === q)
+      io.settled(q) := !underWay.orR
+    }
   } else {
     io.released << came
     io.busy := False

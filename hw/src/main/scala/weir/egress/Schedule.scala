@@ -36,6 +36,8 @@ class Schedule(c: WeirConfig) extends Component {
     val departure = slave(Flow(Departure(c)))
     /** queues that have to discard packets from their heads */
     val over = in(Bits(c.queues bits))
+    /** queues that get no grant for now */
+    val held = in(Bits(c.queues bits))
     /** queues whose policy decides at departure */
     val decides = in(Bits(c.queues bits))
     /** a grant was given less than four cycles ago */
@@ -50,8 +52,9 @@ class Schedule(c: WeirConfig) extends Component {
   /** bytes that a DWRR queue may still send */
   val deficit = Vec.fill(c.queues)(Reg(SInt(22 bits)) init 0)
 
-  val strictReady = io.ready & io.strict
-  val sharedReady = io.ready & ~io.strict
+  val ready = io.ready & ~io.held
+  val strictReady = ready & io.strict
+  val sharedReady = ready & ~io.strict
 
   val choice = new Area {
     val strictly = strictReady.orR
@@ -67,14 +70,14 @@ class Schedule(c: WeirConfig) extends Component {
     val visits = !strictly && !stays
   }
 
-  val any = io.ready.orR
+  val any = ready.orR
   val open = !io.linkUp || (io.allowed && io.room)
   /** a packet that was granted waits for its policy */
   val deciding = RegInit(False)
   val free = pause === 0 && !deciding
   val sends = any && open && !io.hold
   val trim = new Area {
-    val wanted = io.over & io.ready
+    val wanted = io.over & ready
     val queue = OHToUInt(OHMasking.first(wanted)).resize(c.queueWidth)
     val last = RegInit(False)
     val now = wanted.orR && !(last && sends)

@@ -1,0 +1,50 @@
+package weir.aqm
+
+import spinal.core._
+import spinal.lib._
+import weir.{PolicyEngine, WeirConfig}
+
+/** An engine's unit that stands still while it has nothing to do, by a clock enable: no queue has selected it, none is
+  * being configured, and it is not `attentive`. It rests after [[Resting.linger]] cycles of that.
+  *
+  * What it misses is of no consequence: requests and departures are those of queues that have selected it, and the
+  * apply that selects it later clears the queue's state. Resting, its outputs are "nothing"; awake, they are the unit's.
+  */
+class Resting(c: WeirConfig, engine: PolicyEngine) extends PolicyUnit(c) {
+  private val told = io.config.valid || (io.applied | io.clear).orR
+  private val awake = RegInit(True)
+  private val enable = awake || told
+
+  val unit: PolicyUnit = ClockDomain.current.copy(clockEnable = enable, config = ClockDomain.current.config)(engine.build(c))
+  unit.setDefinitionName(engine.name.capitalize + "Unit")
+  for ((inside, outside) <- unit.io.flatten.zip(io.flatten)) {
+    if (inside.isInput) inside := outside
+    else outside := inside
+  }
+  when(!awake) {
+    io.stall := 0
+    io.verdict.valid := False
+    io.departureVerdict.valid := False
+    io.wake.valid := False
+    io.busy := False
+    io.tick.valid := False
+  }
+
+  private val count = Reg(UInt(log2Up(Resting.linger) + 1 bits)) init 0
+  when(told || io.selected.orR || unit.io.busy || unit.io.wake.valid || unit.io.attentive) {
+    count := 0
+    awake := True
+  } elsewhen (awake) {
+    count := count + 1
+    awake := !count.msb
+  }
+}
+
+object Resting {
+  /** longer than any work goes on that is not told of by `busy` */
+  val linger = 512
+
+  /** The unit of an engine; one that has to know of every queue at all times never rests. */
+  def unit(c: WeirConfig, engine: PolicyEngine): PolicyUnit =
+    if (engine.rests) new Resting(c, engine) else engine.build(c)
+}
