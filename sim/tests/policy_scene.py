@@ -18,8 +18,23 @@ from golden import frame as wire
 from golden.core import FRONT, OVER_LEAVE, OVERFLOW, Backlog, Setup
 from golden.lfsr import Lfsr
 from policy_models import (
-    DEPARTED, DROP, EMPTIED, MARK, MODELS, NAMES, PIE, PI2, REQUESTED, Delays, Mismatch, Model, Place,
-    Record, Tick, cycle_of, same,
+    DEPARTED,
+    DROP,
+    EMPTIED,
+    MARK,
+    MODELS,
+    NAMES,
+    PI2,
+    PIE,
+    REQUESTED,
+    Delays,
+    Mismatch,
+    Model,
+    Place,
+    Record,
+    Tick,
+    cycle_of,
+    same,
 )  # fmt: skip
 from weir_sim import Core, native
 from weir_sim.frames import udp_frame
@@ -150,6 +165,19 @@ class Scene:
             if rng.random() < idle:
                 self.at += rng.choice((2_000, 30_000, 200_000))
             left -= burst
+
+    def run_until_decided(self, queue: int) -> None:
+        """Runs until an arrival of the queue has been decided since its last configuration."""
+        since = max((c.last for c in self.changes if c.queue == queue), default=0)
+        while self.core.pending:
+            self.collect()
+            for words in reversed(self.words):
+                mine = words[(words[:, 1] >> 16 & 63) == queue]
+                if len(mine) and cycle_of(int(mine[-1][0])) > since:
+                    return
+                if len(words) and cycle_of(int(words[0][0])) < since:
+                    break
+            self.core.run_until(self.core.now_ns + 2_000)
 
     def collect(self) -> None:
         """Takes what has come out."""
