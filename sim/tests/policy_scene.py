@@ -129,12 +129,17 @@ class Scene:
         for name, value in words.items():
             self.write(queue, name, value)
         first = cycle_of(self.core.now_ns)
-        self.write(queue, "APPLY", 1)
-        written = cycle_of(self.core.now_ns)
-        while self.core.csr_read(self.address["STATUS"]) >> 4 & 1:
-            pass
+        written = cycle_of(self.apply(queue))
         self.changes.append(Change(queue, first, written, cycle_of(self.core.now_ns), words))
         self.current[queue] = words
+
+    def apply(self, queue: int) -> int:
+        """Applies what has been written, and waits until it is in use; answers the time of the write."""
+        self.write(queue, "APPLY", 1)
+        written = self.core.now_ns
+        while self.core.csr_read(self.address["STATUS"]) >> 4 & 1:
+            pass
+        return written
 
     def send(self, frame: bytes, at_ns: int = 0) -> None:
         """A frame on the line."""
