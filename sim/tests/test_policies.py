@@ -131,14 +131,18 @@ def test_a_coupled_pair_decides_as_the_golden_model_does(classic: int) -> None:
         assert report.outcomes[f"pi2 {what}"] + report.seen[f"pi2 {what}"], f"{what}: {report}"
 
 
-@pytest.mark.xfail(strict=True, reason="WeirCore ORs the tick records of two engines that come in one cycle")
+@pytest.mark.xfail(
+    strict=True,
+    reason="WeirCore ORs the tick records of two engines that come in one cycle; TraceMerge loses one of two that are close",
+)
 def test_ticks_of_two_engines_in_one_cycle_leave_two_records() -> None:
-    """ared and pie with the shortest intervals, in a standing queue each."""
+    """ared and pie with the shortest intervals. What comes first here is a tick of ared that is lost; later, one has policy
+    7, both numbers at once. Other scenes have one engine with ticks at a time."""
     scene = Scene(1, RATE)
     scene.configure(0, "ared", {"ARED_INTERVAL": 0}, **CASES["ared often"][1])
     for queue in (1, 2, 3):
         scene.configure(queue, "pie", PIE_RAW | {"PIE_INTERVAL": 0}, **PIE)
-    scene.traffic(2500, 1.5, RATE, idle=0)
+    scene.traffic(1800, 1.5, RATE, idle=0)
     scene.finish()
 
 
