@@ -131,10 +131,6 @@ def test_a_coupled_pair_decides_as_the_golden_model_does(classic: int) -> None:
         assert report.outcomes[f"pi2 {what}"] + report.seen[f"pi2 {what}"], f"{what}: {report}"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="WeirCore ORs the tick records of two engines that come in one cycle; TraceMerge loses one of two that are close",
-)
 def test_ticks_of_two_engines_in_one_cycle_leave_two_records() -> None:
     """ared and pie with the shortest intervals. What comes first here is a tick of ared that is lost; later, one has policy
     7, both numbers at once. Other scenes have one engine with ticks at a time."""
@@ -223,12 +219,13 @@ def swap(scene: Scene, queue: int, policy_word: int) -> None:
     scene.apply(queue)
 
 
-@pytest.mark.parametrize("policy", [
-    pytest.param("pi2", marks=pytest.mark.xfail(strict=True, reason=(
-        "Release drops a departure that comes in the cycle in which a held one is released; a grant given just before its "
-        "queue's policy decides at departure does not keep the next one back"))),
-    "codel",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "pi2",
+        "codel",
+    ],
+)
 def test_no_packet_is_lost_when_a_policy_that_decides_at_departure_comes(policy: str) -> None:
     """Queue 0 sends and changes between drop-tail and the policy; queue 1 drops from its head between its grants."""
     scene = Scene(1, 0, egress="stopped")
@@ -256,9 +253,6 @@ def test_no_packet_is_lost_when_a_policy_that_decides_at_departure_comes(policy:
     assert identity_ok and free == core.device.capabilities.cells - 1
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a clear in d0 of a departure: Codel stores the old state's flags in d1, after it"
-)
 def test_a_restart_of_codel_forgets_everything_at_any_moment() -> None:
     """From a state that drops all the time to one with an interval of 4 s: nothing may be dropped after the restart."""
     scene = Scene(3, 0, egress="stopped")

@@ -47,7 +47,8 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
     private def flag(name: String)(word: Bits) = word(register.field(name).low)
     val queues = for (q <- 0 until c.queues) yield new Area {
       val written = RegNextWhen(io.config.data, io.config.valid && io.config.queue === q && io.config.word === register.word)
-      val word = RegNextWhen(written(7 downto 0), io.applied(q)) init 0
+      // no reset: a reset by register keeps the configuration, and every queue is applied after `rst`
+      val word = RegNextWhen(written(7 downto 0), io.applied(q))
       val low = flag("LOW_LATENCY")(word)
       val ecn = flag("ECN")(word)
       val coupled = word(7 downto 4).asUInt

@@ -73,6 +73,8 @@ class Release(c: WeirConfig) extends Component {
       decided.discard := verdict.action === Action.drop
       decided.refused := verdict.action === Action.drop
       decided.cause := verdict.cause
+      // marked at arrival: counted there
+      when(departure.descriptor.mark && verdict.action === Action.mark)(decided.cause := Cause.none)
     }
   }
 
