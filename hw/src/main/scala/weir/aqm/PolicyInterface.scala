@@ -124,7 +124,7 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
   val nowNs = in(c.time)
   /** configuration words of every queue, as an apply copies them; queue q gets no request meanwhile */
   val config = slave(Flow(ConfigWrite(c)))
-  /** queues that run a policy of this engine */
+  /** queues that run a policy of this engine; requests and departures are theirs, or an engine that [[Resting]] holds may miss them */
   val selected = in(Bits(c.queues bits))
   /** [[weir.csr.QueueUnit]] of each queue */
   val unit = in(Vec(UInt(2 bits), c.queues))
