@@ -92,10 +92,10 @@ class Bench:
             *(getattr(dut, f"{n}_valid") for n in ("request", "commit", "config", "hint", "emptied", "departure")),
             dut.clear,
             dut.applied,
-            dut.selected,
             dut.nowNs,
         ):
             handle.value = 0
+        dut.selected.value = (1 << QUEUES) - 1  # requests come from queues that run the policy
         Clock(dut.clk, 2, "ns").start()
         dut.rst.value = 1
         for _ in range(3):
