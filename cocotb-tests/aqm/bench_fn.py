@@ -17,6 +17,8 @@ from golden.fn import COUNT_MAX, DROP, ENTRIES, MARK, NONE, PERIOD, TIME, Fn, Fn
 
 SEED = int(os.environ["WEIR_SEED"])
 QUEUES = 4
+#: parameters whose change empties the window
+RESTARTING = ("size", "base", "half_t2_mantissa", "half_t2_exponent")
 LATENCY = 20
 COUNT_STAGE = 12
 QUANTITY_MAX = (1 << 21) - 1
@@ -194,7 +196,7 @@ class Bench:
         self.params[queue] = params
         if clear:
             self.models[queue].clear()
-        elif (old.size, old.base) != (params.size, params.base):
+        elif any(getattr(old, name) != getattr(params, name) for name in RESTARTING):
             self.models[queue].restart()
 
     # ---- stimuli
@@ -342,11 +344,18 @@ async def changes_of_the_window_restart_it_and_others_do_not(dut: Any) -> None:
     for turn in range(60):
         await bench.phase(bench.rng.choice([1, 2, 40, 150, 300, 600]), queues=bench.rng.choice([(0,), (0, 1)]))
         old = bench.params[0]
-        kept = replace(plausible(bench.rng, 0), size=old.size, base=old.base, quadratic=True)
-        changed = [kept, replace(kept, size=old.size % 64 + 1), replace(kept, base=old.base ^ 1), kept][turn % 4]
+        kept = replace(plausible(bench.rng, 0), quadratic=True, **{name: getattr(old, name) for name in RESTARTING})
+        changed = [
+            kept,
+            replace(kept, size=old.size % 64 + 1),
+            replace(kept, base=old.base ^ 1),
+            replace(kept, half_t2_mantissa=old.half_t2_mantissa ^ 1),
+            replace(kept, half_t2_exponent=old.half_t2_exponent ^ 1),
+            kept,
+        ][turn % 6]
         last = bench.models[0].last
-        await bench.apply(0, changed, clear=turn % 4 == 3)
-        assert (bench.models[0].last == last) == (turn % 4 == 0)
+        await bench.apply(0, changed, clear=turn % 6 == 5)
+        assert bench.models[0].last == (last if turn % 6 == 0 else None)
     for _ in range(4):
         # a restart while the acceleration is being computed
         await bench.phase(2 * PERIOD + 1 - bench.models[0].since, queues=(0,))

@@ -87,19 +87,9 @@ class Bench(PiBench):
     policy = 8
 
     def __init__(self, dut: Any, seed: int) -> None:
-        super().__init__(dut, seed)
-        self.models = [Pi2() for _ in range(QUEUES)]
-        self.params = [Pi2Params() for _ in range(QUEUES)]
-        self.deadlines = [m.deadlines for m in self.models]
-        self.level = [0.5] * QUEUES
+        super().__init__(dut, seed, [Pi2() for _ in range(QUEUES)], [Pi2Params() for _ in range(QUEUES)])
         self.partner: list[int | None] = [None] * QUEUES
         self.leaving: deque[tuple[int, tuple[int, int]]] = deque()
-
-    def delays(self) -> list[int]:
-        return [m.delay.ns for m in self.models]
-
-    def interval(self, queue: int) -> int:
-        return self.params[queue].interval
 
     def words(self, queue: int) -> dict[int, int]:
         return words_of(self.params[queue], self.rng)

@@ -83,17 +83,7 @@ class Bench(PiBench):
     policy = 6
 
     def __init__(self, dut: Any, seed: int) -> None:
-        super().__init__(dut, seed)
-        self.models = [Pie() for _ in range(QUEUES)]
-        self.params = [PieParams() for _ in range(QUEUES)]
-        self.deadlines = [m.deadlines for m in self.models]
-        self.level = [0.5] * QUEUES
-
-    def delays(self) -> list[int]:
-        return [m.delay.ns for m in self.models]
-
-    def interval(self, queue: int) -> int:
-        return self.params[queue].interval
+        super().__init__(dut, seed, [Pie() for _ in range(QUEUES)], [PieParams() for _ in range(QUEUES)])
 
     def on_request(self, request: Request) -> tuple[int, ...]:
         model = self.models[request.queue]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from dataclasses import dataclass
 from random import Random
@@ -58,7 +59,7 @@ def any_gain(rng: Random) -> Gain:
     return Gain(any_bits(rng, 18), any_bits(rng, 6))
 
 
-class PiBench:
+class PiBench(ABC):
     """Drives one cycle after the other and keeps what both policies have in common.
 
     Within a cycle: request, departure, emptied, applied, clear; delays follow a cycle later. A subclass keeps the models.
@@ -66,13 +67,17 @@ class PiBench:
 
     policy = 0
 
-    def __init__(self, dut: Any, seed: int) -> None:
+    def __init__(self, dut: Any, seed: int, models: list[Any], params: list[Any]) -> None:
+        """`models` and `params`: a golden model and its registers for each queue."""
         self.dut = dut
         self.rng = Random(seed)
+        self.models = models
+        self.params = params
+        self.level = [0.5] * QUEUES
         self.now = self.rng.getrandbits(40)
         self.n = 0
         self.selected = (1 << QUEUES) - 1
-        self.deadlines = [Deadlines() for _ in range(QUEUES)]
+        self.deadlines: list[Deadlines] = [m.deadlines for m in models]
         self.due_since: list[int | None] = [None] * QUEUES
         self.held = [0] * QUEUES
         self.requested = [-100] * QUEUES
@@ -91,41 +96,41 @@ class PiBench:
 
     def delays(self) -> list[int]:
         """Each queue's delay in the models."""
-        raise NotImplementedError
+        return [m.delay.ns for m in self.models]
 
     def interval(self, queue: int) -> int:
         """The queue's interval register."""
-        raise NotImplementedError
+        return int(self.params[queue].interval)
 
+    @abstractmethod
     def on_request(self, request: Request) -> tuple[int, ...]:
         """The verdict: action, cause, average, count, probability, idleSlots."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_departure(self, departure: Departure) -> None:
         """A packet has left."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_emptied(self, queue: int) -> None:
         """A queue is empty."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_tick(self, queue: int, delays: list[int]) -> tuple[int, ...] | None:
         """The record's words of a tick that found these delays."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_clear(self, queue: int) -> None:
         """The queue's state starts anew."""
-        raise NotImplementedError
 
+    @abstractmethod
     def words(self, queue: int) -> dict[int, int]:
         """The queue's words by offset, from the models' parameters."""
-        raise NotImplementedError
 
     def ticks(self, queue: int) -> bool:
         """Whether the queue has ticks at all."""
         return True
 
-    def sample_more(self) -> None:
+    def sample_more(self) -> None:  # noqa: B027 (optional)
         """Compare outputs that only this policy has."""
 
     # ---- one cycle

@@ -164,7 +164,7 @@ class Fn:
         self.restart()
 
     def restart(self) -> None:
-        """The window starts anew: with `clear`, and when SIZE or BASE change."""
+        """The window starts anew: with `clear`, and when SIZE, BASE or T change."""
         self.last: int | None = None
         self.fill = self.position = self.since = 0
         self.sum_bytes = self.sum_time = self.elapsed = 0

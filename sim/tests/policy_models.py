@@ -7,6 +7,7 @@ docs/modules; what the records do not tell exactly is a window, and each is name
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import insort
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -343,15 +344,16 @@ class FnModel(Model):
 
     def __init__(self, words: Mapping[str, int], place: Place, started: tuple[int, int]) -> None:
         self.fn = Fn()
-        self.window: int | None = None
+        self.window: tuple[int, int] | None = None
         super().__init__(words, place, started)
 
     def renew(self, words: Mapping[str, int], started: tuple[int, int]) -> None:
         super().renew(words, started)
         self.params = fn_params(words)
-        if self.window not in (None, words["FN_WINDOW"]):
+        window = words["FN_WINDOW"], words["FN_HALF_T2"]
+        if self.window not in (None, window):
             self.fn.restart()
-        self.window = words["FN_WINDOW"]
+        self.window = window
 
     def arrival(self, r: Record) -> list[Ruling]:
         while self.commits and self.commits[0][0] + SLOW_COMMIT <= r.at + FN_TAKES_COUNT:
@@ -362,7 +364,7 @@ class FnModel(Model):
         return [Ruling(*_plain(verdict))]
 
 
-class PiModel(Model):
+class PiModel(Model, ABC):
     """Ticks and delay of PIE and PI2."""
 
     def __init__(self, words: Mapping[str, int], place: Place, started: tuple[int, int]) -> None:
@@ -373,9 +375,9 @@ class PiModel(Model):
         self.awakened: list[tuple[int, int, list[Delays]]] = []
         super().__init__(words, place, started)
 
+    @abstractmethod
     def make(self) -> Any:
         """The golden model."""
-        raise NotImplementedError
 
     def renew(self, words: Mapping[str, int], started: tuple[int, int]) -> None:
         super().renew(words, started)
@@ -390,8 +392,9 @@ class PiModel(Model):
             return [self.now]
         return [self.before] if r.at + 1 < self.visible - TRACED else [self.now, self.before]
 
+    @abstractmethod
     def _delays(self, at: int) -> tuple[set[int], list[Delays]]:
-        raise NotImplementedError
+        """The delays that a tick whose record is of cycle `at` may have found, and where they come from."""
 
     def roused(self, at: int, ns: int) -> None:
         """A departure left a delay behind, at that cycle."""
@@ -420,13 +423,13 @@ class PiModel(Model):
 
     asleep_bit = 0
 
+    @abstractmethod
     def update(self, delay: int) -> bool:
         """The golden model's tick; whether nothing changed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def state(self, delay: int, asleep: bool) -> tuple[int, int, int, int]:
         """The record's words."""
-        raise NotImplementedError
 
     def end(self, cycle: int) -> None:
         super().end(cycle)

@@ -155,10 +155,6 @@ class Admit(c: WeirConfig) extends Component {
 
   /** t1 to t4: the limits, in bytes, packets and cells. */
   val limits = new Area {
-    val valid = Vec.fill(4)(RegInit(False))
-    valid(0) := request.valid
-    for (stage <- 1 until 4) valid(stage) := valid(stage - 1)
-
     val limitBytes = RegNextWhen(request.limitBytes, request.valid)
     val limitPackets = RegNextWhen(request.limitPackets, request.valid)
     /** a queue that drops from its head makes room for whatever fits into it at all */

@@ -1,6 +1,7 @@
 package weir.aqm
 
 import spinal.core._
+import weir.Steps
 
 /** Keeps a value for a later stage where values come at least four cycles apart: a register every four stages, not one
   * every stage.
@@ -10,7 +11,7 @@ object Aligned {
     * @param from   the value is in a register that holds it from t`from` to t`from + 3`
     * @param to     the result holds it at t`to`
     */
-  def apply[T <: Data](value: T, stage: Vec[Bool], from: Int, to: Int): T =
+  def apply[T <: Data](value: T, stage: Steps, from: Int, to: Int): T =
     if (from == to) value
     else {
       val hop = math.min(4, to - from)

@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, PolicyEngine, WeirConfig}
+import weir.{Policy, PolicyEngine, Steps, WeirConfig}
 import weir.csr._
 import weir.csr.Registers._
 
@@ -49,9 +49,7 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
   io.verdict.valid := accepted
 
   /** stage(n): a departure is in dn */
-  val stage = Vec.fill(6)(Bool())
-  stage(0) := io.departure.valid
-  for (n <- 1 to 5) stage(n) := RegNext(stage(n - 1)) init False
+  val stage = new Steps(io.departure.valid, 5)
 
   val state = new Area {
     val dropping, above = Reg(Bits(c.queues bits)) init 0
@@ -225,5 +223,5 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
   for (times <- Seq(state.firstAbove, state.dropNext, state.dropBefore)) times.forget(io.clear)
   io.wake.valid := Seq(state.firstAbove, state.dropNext, state.dropBefore).map(_.ages).orR
   io.wake.payload := state.dropNext.wake
-  io.busy := stage.drop(1).orR
+  io.busy := stage.passed.orR
 }

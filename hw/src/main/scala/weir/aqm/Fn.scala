@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, PolicyEngine, WeirConfig}
+import weir.{Policy, PolicyEngine, Steps, WeirConfig}
 import weir.csr._
 import weir.csr.Registers._
 
@@ -29,7 +29,7 @@ object Fn extends PolicyEngine("fn") {
   val roomLow: Register = shadow("FN_ROOM_LO", 0x08C, 32, Value(0), "link rate * T + Qopt in bytes, UQ36.4, low word")
   val roomHigh: Register = shadow("FN_ROOM_HI", 0x090, 8, Value(0), "link rate * T + Qopt in bytes, high bits")
   val mean: Register = shadow("FN_MEAN", 0x094, 32, Value(0), "2^20 / MaxPacketSize", scaled: _*)
-  val halfT2: Register = shadow("FN_HALF_T2", 0x098, 32, Value(0), "T^2 / 2, ns^2",
+  val halfT2: Register = shadow("FN_HALF_T2", 0x098, 32, Value(0), "T^2 / 2, ns^2; a change empties the window",
     bits("MANTISSA", 17, 0, ""), bits("EXPONENT", 29, 24, "value = MANTISSA * 2^EXPONENT"))
 
   object Policy extends Policy(4, "fn", 20) {
@@ -57,12 +57,13 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
   val window = FnWindow(c)
 
   /** stage(n): a request is in tn */
-  val stage = Vec.fill(13)(Bool())
-  stage(0) := io.request.valid
-  for (n <- 1 to 12) stage(n) := RegNext(stage(n - 1)) init False
+  val stage = new Steps(io.request.valid, 12)
+
+  val acceleration = FnAcceleration(c)
+  io.busy := acceleration.io.busy
 
   /** pulse: the queue's window starts anew */
-  val restart = RegNext(io.clear | window.io.moved) init 0
+  val restart = RegNext(io.clear | window.io.moved | acceleration.io.retimed) init 0
 
   /** held(n): the request in t(4n+1) to t(4n+4) */
   val held = Vec.fill(3)(Reg(FnArrival(c)))
@@ -81,7 +82,6 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
   val place6 = RegNextWhen(window.io.place, stage(5))
   val place10 = RegNextWhen(place6, stage(9))
 
-  val acceleration = FnAcceleration(c)
   acceleration.io.config << io.config
   acceleration.io.restart := restart
 

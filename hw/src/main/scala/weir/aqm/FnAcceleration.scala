@@ -21,6 +21,10 @@ case class FnAcceleration(c: WeirConfig) extends Component {
   val io = new Bundle {
     val config = slave(Flow(ConfigWrite(c)))
     val restart = in(Bits(c.queues bits))
+    /** pulse: `config` changes T²/2 */
+    val retimed = out(Bits(c.queues bits))
+    /** a measurement is waiting or being worked on */
+    val busy = out(Bool())
     val measured = slave(Flow(FnMeasurement(c)))
     /** whose `lead` is read, combinationally; 0 while there is none */
     val queue = in(c.queueId)
@@ -29,6 +33,11 @@ case class FnAcceleration(c: WeirConfig) extends Component {
   noIoPrefix()
 
   private val live = new LiveWords(c, Seq(Fn.halfT2), io.config)
+  private val changed = io.config.word === Fn.halfT2.word && Seq("MANTISSA", "EXPONENT").map { name =>
+    val f = Fn.halfT2.field(name)
+    io.config.data(f.high downto f.low) =/= live.field("FN_HALF_T2", name, io.config.queue)
+  }.orR
+  io.retimed := PerQueue.select(c.queues, io.config.valid && changed, io.config.queue)
   private val jobs = Mem(FnMeasurement(c), c.queues max 2)
   private val rates = Mem(Bits(28 bits), c.queues max 2)
   private val leads = Mem(FnSigned(), c.queues max 2)
@@ -46,6 +55,7 @@ case class FnAcceleration(c: WeirConfig) extends Component {
   val job = Reg(FnMeasurement(c))
   val cancelled = Reg(Bool())
   private val chosen = OHMasking.first(waiting)
+  io.busy := waiting.orR || phase =/= Phase.idle
 
   /** rest·2^18/divisor, a bit a cycle */
   val division = new Area {

@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Steps, WeirConfig}
 import weir.csr.{ConfigWrite, LiveWords}
 
 /** FN's decision from numerator and denominator of P: the count, the spreading and the draw (docs/modules/fn.md).
@@ -35,9 +35,7 @@ case class FnDecision(c: WeirConfig) extends Component {
 
   private val live = new LiveWords(c, Seq(Fn.control, Fn.mean), io.config)
   /** stage(n): a request is in tn, n from 9 */
-  private val stages = Vec.fill(12)(Bool())
-  stages(0) := io.arriving
-  for (n <- 1 until 12) stages(n) := RegNext(stages(n - 1)) init False
+  private val stages = new Steps(io.arriving, 11)
   private def stage(n: Int): Bool = stages(n - 9)
 
   /** t13 to t16 and t17 to t20 */

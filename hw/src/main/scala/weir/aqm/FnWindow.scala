@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Steps, WeirConfig}
 import weir.csr.{ConfigWrite, LiveWords}
 
 /** FN's windows: bytes and time of the last packets of each queue (docs/modules/fn.md, Window).
@@ -33,9 +33,7 @@ case class FnWindow(c: WeirConfig) extends Component {
     io.config.data(f.high downto f.low) =/= live.field("FN_WINDOW", name, io.config.queue)
   }.orR
   io.moved := PerQueue.select(c.queues, io.config.valid && changed, io.config.queue)
-  val stage = Vec.fill(5)(Bool())
-  stage(0) := io.request.valid
-  for (n <- 1 to 4) stage(n) := RegNext(stage(n - 1)) init False
+  val stage = new Steps(io.request.valid, 4)
 
   case class State() extends Bundle {
     val last = c.time

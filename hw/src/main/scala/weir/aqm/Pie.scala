@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, PolicyEngine, WeirConfig}
+import weir.{Policy, PolicyEngine, Steps, WeirConfig}
 import weir.csr._
 import weir.csr.Registers._
 
@@ -166,9 +166,7 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
   io.attentive := delay.some.orR
 
   /** The decision. */
-  val stage = Vec.fill(c.fastLatency + 1)(Bool())
-  stage(0) := io.request.valid
-  for (n <- 1 to c.fastLatency) stage(n) := RegNext(stage(n - 1)) init False
+  val stage = new Steps(io.request.valid, c.fastLatency)
 
   val t1 = new Area {
     private val queue = io.request.queue

@@ -76,7 +76,7 @@ case class PolicyVerdict(c: WeirConfig) extends Bundle {
 case class PolicyCommit(c: WeirConfig) extends Bundle {
   val queue = c.queueId
   val length = c.length
-  /** the policy selected the packet (early or forced) and was not overridden */
+  /** the policy selected the packet (early or forced) and it is not exempt; also if a limit makes the drop its own */
   val selected = Bool()
   /** the packet was dropped, for any cause */
   val dropped = Bool()

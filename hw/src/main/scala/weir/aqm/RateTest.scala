@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Steps, WeirConfig}
 import weir.csr.{ConfigWrite, LiveWords}
 
 /** What a queue's last arrival left behind. */
@@ -39,9 +39,7 @@ case class RateTest(c: WeirConfig) extends Component {
   noIoPrefix()
 
   /** stage(n): a request is in tn */
-  val stage = Vec.fill(6)(Bool())
-  stage(0) := io.request.valid
-  for (n <- 1 to 5) stage(n) := RegNext(stage(n - 1)) init False
+  val stage = new Steps(io.request.valid, 5)
 
   private val words = new LiveWords(c, RedFamily.Isred.registers, io.config)
   private val memory = Mem(LastArrival(c), c.queues max 2)
