@@ -1,0 +1,53 @@
+"""IP packets in Ethernet frames for tests of jumbo frames, made byte by byte."""
+
+from __future__ import annotations
+
+import random
+import struct
+
+MACS = bytes.fromhex("020000000002020000000001")
+TAG = bytes.fromhex("81000064")
+TAGS = (b"", TAG, bytes.fromhex("88a8000a81000064"))
+
+
+def checksum(header: bytes) -> int:
+    """RFC 1071 in its plainest form: the complement of the sum modulo 0xFFFF, 0xFFFF for 0."""
+    total = sum(struct.unpack(f">{len(header) // 2}H", header)) % 0xFFFF
+    return 0xFFFF - (total or 0xFFFF)
+
+
+def ipv4(length: int = 40, flow: int = 0, *, ecn: int = 0, dscp: int = 0, protocol: int = 17, number: int = 0,
+         fragment: int = 0, options: bytes = b"", tags: bytes = b"", macs: bytes = MACS, trailer: bytes = b"",
+         claimed: int | None = None) -> bytes:  # fmt: skip
+    """A frame with an IPv4 packet of `length` bytes; its payload repeats `number`."""
+    ihl = 5 + len(options) // 4
+    assert length >= 4 * ihl and len(options) % 4 == 0
+    source, destination = bytes((10, 0, 0, 1 + flow % 4)), bytes((10, 0, 1, 2))
+    head = bytearray(
+        struct.pack(">BBHHHBBH", 0x40 | ihl, dscp << 2 | ecn, length if claimed is None else claimed,
+                    number & 0xFFFF, fragment, 64, protocol, 0)
+    ) + source + destination + options  # fmt: skip
+    head[10:12] = checksum(bytes(head)).to_bytes(2, "big")
+    payload = struct.pack(">HH", 1000 + flow, 2000) + (number & 0xFFFFFFFF).to_bytes(4, "big") * (length // 4)
+    return macs + tags + b"\x08\x00" + bytes(head) + payload[: length - 4 * ihl] + trailer
+
+
+def ipv6(length: int = 60, flow: int = 0, *, ecn: int = 0, dscp: int = 0, protocol: int = 17, number: int = 0,
+         tags: bytes = b"", macs: bytes = MACS, trailer: bytes = b"", claimed: int | None = None) -> bytes:  # fmt: skip
+    """A frame with an IPv6 packet of `length` bytes (40 or more)."""
+    traffic = dscp << 2 | ecn
+    own = (length if claimed is None else claimed) - 40
+    head = struct.pack(">BBHHBB", 0x60 | traffic >> 4, traffic << 4 & 0xF0, 0, own, protocol, 64)
+    head += bytes.fromhex("fd00") + bytes(13) + bytes([1 + flow % 4]) + bytes.fromhex("fd00") + bytes(13) + b"\x02"
+    payload = struct.pack(">HH", 1000 + flow, 2000) + (number & 0xFFFFFFFF).to_bytes(4, "big") * (length // 4)
+    return macs + tags + b"\x86\xdd" + head + payload[: length - 40] + trailer
+
+
+def alike(rng: random.Random, count: int, *, version: int = 4, longest: int = 300) -> list[bytes]:
+    """Frames that may travel together: one Ethernet header and DSCP, any lengths, any ECN."""
+    make, shortest = (ipv4, 20) if version == 4 else (ipv6, 40)
+    tags, dscp = rng.choice(TAGS), rng.randrange(64)
+    return [
+        make(rng.randrange(shortest, longest), rng.randrange(5), ecn=rng.randrange(4), dscp=dscp, number=n, tags=tags)
+        for n in range(count)
+    ]
