@@ -51,3 +51,46 @@ def alike(rng: random.Random, count: int, *, version: int = 4, longest: int = 30
         make(rng.randrange(shortest, longest), rng.randrange(5), ecn=rng.randrange(4), dscp=dscp, number=n, tags=tags)
         for n in range(count)
     ]
+
+
+def traffic(rng: random.Random, count: int, *, longest: int = 1500, sixes: float = 0.3) -> list[tuple[int, bytes]]:
+    """Times in ns and frames of a few flows, of everything that a merger has to tell apart.
+
+    `sixes` is the share of IPv6. Each flow keeps its tags and DSCP for the most part; one packet in eight is of a kind that may not join, or differs.
+    """
+    flows = [(n, rng.choice(TAGS), rng.choice((0, 0, 46)), rng.random() < sixes) for n in range(rng.randrange(2, 7))]
+    rows, now = [], rng.randrange(1 << 48)
+    for number in range(count):
+        now += rng.choice((0, 0, rng.randrange(100), rng.randrange(3000)))
+        if rng.random() < 0.005:
+            now += rng.choice((64 * 65535, 64 * 65536, 10**9))
+        flow, tags, dscp, six = rng.choice(flows)
+        length = rng.choice((rng.randrange(20, 60), rng.randrange(20, longest + 1), 20, 40, longest))
+        make, shortest = (ipv6, 40) if six else (ipv4, 20)
+        length = max(length, shortest)
+        ecn, odd = rng.choice((2, 2, 2, 0, 1, 3)), rng.randrange(88)
+        frame = make(length, flow, ecn=ecn, dscp=dscp, number=number, tags=tags)
+        if odd == 0:
+            frame = make(length, flow, number=number, tags=tags, trailer=bytes(rng.randrange(1, 20)))
+        elif odd == 1:
+            frame = make(length, flow, dscp=dscp ^ 1, number=number, tags=tags)
+        elif odd == 2:
+            frame = make(length, flow, number=number, tags=rng.choice(TAGS))
+        elif odd == 3:
+            frame = make(length, flow, number=number, macs=rng.choice((MACS[6:] + MACS[:6], bytes.fromhex("0180c2000002") + MACS[6:])))  # fmt: skip # noqa: E501
+        elif odd == 4:
+            frame = make(length, flow, number=number, protocol=rng.choice((253, 6, 1)))
+        elif odd == 5:
+            frame = ipv4(length + 4, flow, number=number, tags=tags, options=bytes(4))
+        elif odd in (6, 7):
+            frame = ipv4(
+                length, flow, number=number, fragment=0x2000 + rng.randrange(2) * rng.randrange(8192), tags=tags
+            )
+        elif odd in (8, 9):
+            frame = ipv6(max(length, 40), flow, number=number, protocol=rng.choice((0, 44, 60)), tags=tags)
+        elif odd == 10:
+            frame = MACS + tags + b"\x08\x06" + number.to_bytes(4, "big") * 7
+        elif odd == 11:
+            frame = MACS + b"\x88\x47\x00\x00\x01\xff" + frame[14 + len(tags) :]
+        rows.append((now, frame))
+    return rows
