@@ -15,7 +15,7 @@ from jumbo_frames import MACS, TAG, ipv4, ipv6, traffic
 from weir_sim.jumbo import JumboFormat, dissect, split
 from weir_sim.jumbo.jfepm import Jfepm
 from weir_sim.jumbo.link import Sent, serve, wire_bytes
-from weir_sim.jumbo.merge import Arrival, ClassMerger, FlowMerger, Limits, Merger, Unmerged, by_destination
+from weir_sim.jumbo.merge import Arrival, ClassMerger, FlowMerger, Limits, Merger, by_destination
 from weir_sim.jumbo.packet import Packet, parse_packet
 
 L3 = JumboFormat(l3=True)
@@ -98,8 +98,20 @@ def merge_and_split(rows: Rows, merger: Merger, limits: Limits, rate: int) -> li
     return sent
 
 
-class NeverMerges(Unmerged):
-    """What the tests of merging must notice."""
+class NeverMerges:
+    """A FIFO: what the tests of merging must notice."""
+
+    def __init__(self) -> None:
+        self._fifo: list[Arrival] = []
+
+    def arrive(self, arrival: Arrival) -> None:
+        self._fifo.append(arrival)
+
+    def take(self, now_ns: int) -> list[Arrival]:
+        return [self._fifo.pop(0)] if self._fifo else []
+
+    def wake_ns(self) -> int | None:
+        return None
 
 
 class Forgetful(FlowMerger):
@@ -351,7 +363,7 @@ def test_a_link_takes_the_time_that_its_bytes_need() -> None:
     limits = Limits()
     assert wire_bytes(20) == 84 and wire_bytes(60) == 84 and wire_bytes(1514) == 1538
     rows = arrivals([(100, ipv4(1500)), (100, ipv4(40)), (20_000, ipv4(1500))], limits.form)
-    sent = list(serve(rows, Unmerged(), 1_000_000_000, limits))
+    sent = list(serve(rows, NeverMerges(), 1_000_000_000, limits))
     assert [(s.start_ns, s.end_ns) for s in sent] == [
         (100, 100 + 8 * 1538), (100 + 8 * 1538, 100 + 8 * 1538 + 672), (20_000, 20_000 + 8 * 1538)]  # fmt: skip
     sent = list(serve(rows, FlowMerger(limits), 1_000_000_000, limits))

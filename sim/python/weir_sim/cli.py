@@ -73,6 +73,15 @@ def build_wave_model(preset: str) -> None:
         raise ModelError("the model that writes waveforms cannot be built")
 
 
+def _rate(text: str) -> float:
+    import weir
+
+    try:
+        return weir.parse_rate(text)
+    except weir.WeirError as error:
+        raise UsageError(f"--link-rate {text}: {error}") from None
+
+
 def _replay(a: argparse.Namespace) -> int:
     from .replay import Options, replay
     from .report import summary
@@ -90,12 +99,7 @@ def _replay(a: argparse.Namespace) -> int:
     _needs("--jumbo", a.jumbo, "opaque", a.preset)
     if a.wave:
         build_wave_model(a.preset)
-    import weir
-
-    try:
-        rate = weir.parse_rate(a.link_rate)
-    except weir.WeirError as error:
-        raise UsageError(f"--link-rate {a.link_rate}: {error}") from None
+    rate = _rate(a.link_rate)
     result = replay(
         Options(
             a.input,
@@ -116,6 +120,33 @@ def _replay(a: argparse.Namespace) -> int:
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     print(summary(result.stats))
+    return 0
+
+
+def _jumbo_report(a: argparse.Namespace) -> int:
+    import weir
+
+    from .jumbo.merge import Limits
+    from .jumbo.packet import JumboFormat
+    from .jumbo.report import Options, report, text
+
+    _distinct(a.input, [a.json, a.write])
+    try:
+        limits = Limits(JumboFormat(l3=a.l3), max_bytes=a.max_bytes, max_count=a.max_count)
+    except ValueError as error:
+        raise UsageError(f"--{str(error).replace('_', '-').replace('=', ' ')}") from None
+    try:
+        jfet_us = weir.parse_time(a.jfet)
+    except weir.WeirError as error:
+        raise UsageError(f"--jfet {a.jfet}: {error}") from None
+    prefix = (a.prefix, a.prefix6)
+    result, notes = report(
+        Options(a.input, a.merge, round(_rate(a.link_rate)), a.speedup, round(jfet_us * 1000), prefix, limits, a.json,
+                a.write)
+    )  # fmt: skip
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(text(result))
     return 0
 
 
@@ -166,6 +197,23 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--preset", default="full", help="core to simulate (default %(default)s)")
     p.add_argument("--no-skip", action="store_true", help="simulate idle time cycle by cycle; same results, slower")
     p.set_defaults(run=_replay)
+
+    p = verbs.add_parser("jumbo-report", help="what merging to jumbo frames would do to a capture", description=(
+        "Sends the frames of a capture over a link with and without merging, in a software model of docs/jumbo.md (no RTL "
+        "runs), and tells frames and bytes saved, packets a frame, and delay."))  # fmt: skip
+    p.add_argument("input", type=Path, metavar="IN", help="capture to read (pcap or pcapng, Ethernet)")
+    p.add_argument("--merge", choices=("flow", "class"), default="flow", help="groups by flow (JFEPM) or by class with a timer (JumboGen); default %(default)s")  # fmt: skip # noqa: E501
+    p.add_argument("--link-rate", default="10Gbit", metavar="RATE", help="rate of the link behind the queue (default %(default)s)")  # fmt: skip # noqa: E501
+    p.add_argument("--speedup", type=float, default=1.0, metavar="X", help="divide the times of the capture by X (default 1)")  # fmt: skip # noqa: E501
+    p.add_argument("--jfet", default="100us", metavar="TIME", help="class: how long a group may wait (default %(default)s)")  # fmt: skip # noqa: E501
+    p.add_argument("--prefix", type=int, default=24, metavar="BITS", help="class: leading bits of the IPv4 destination that name it (default %(default)s)")  # fmt: skip # noqa: E501
+    p.add_argument("--prefix6", type=int, default=64, metavar="BITS", help="the same for IPv6 (default %(default)s)")
+    p.add_argument("--max-bytes", type=int, default=9216, metavar="N", help="largest jumbo frame without FCS (default %(default)s)")  # fmt: skip # noqa: E501
+    p.add_argument("--max-count", type=int, default=448, metavar="N", help="most packets in one (default %(default)s)")
+    p.add_argument("--l3", action="store_true", help="the form with an outer IPv4 header")
+    p.add_argument("-j", "--json", type=Path, metavar="F.json", help="write the report as JSON")
+    p.add_argument("--write", type=Path, metavar="OUT.pcap", help="write what leaves (pcap, ns)")
+    p.set_defaults(run=_jumbo_report)
 
     p = verbs.add_parser("bench", help="measure the core and the model against their goals")
     p.add_argument("--output", type=Path, default=native.root() / "build" / "bench.json", metavar="F.json", help="file of the figures (default build/bench.json)")  # fmt: skip # noqa: E501

@@ -98,25 +98,6 @@ class Group:
         self._sum += len(packet.ip)
 
 
-class Unmerged:
-    """A FIFO: what the link would do without merging."""
-
-    def __init__(self) -> None:
-        self._fifo: deque[Arrival] = deque()
-
-    def arrive(self, arrival: Arrival) -> None:
-        """See `Merger`."""
-        self._fifo.append(arrival)
-
-    def take(self, now_ns: int) -> list[Arrival]:
-        """See `Merger`."""
-        return [self._fifo.popleft()] if self._fifo else []
-
-    def wake_ns(self) -> int | None:
-        """See `Merger`."""
-        return None
-
-
 class FlowMerger:
     """Grouping at the arrival, O(1) a packet: each flow has at most one open group (JFEPM, paper 002).
 

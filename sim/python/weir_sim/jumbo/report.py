@@ -1,0 +1,270 @@
+"""`weir-sim jumbo-report`: what merging would do to the traffic of a capture. A software model: no RTL runs here."""
+
+from __future__ import annotations
+
+import json
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from ..errors import IdentityError, UsageError
+from ..files import Outputs
+from ..pcap import PcapWriter, read_capture
+from .link import Sent, serve, wire_bytes
+from .merge import Arrival, ClassMerger, FlowMerger, Limits, Merger, by_destination
+from .wire import Malformed, dissect, frame_bytes, split
+
+HEADER_BYTES = 38
+"""H_p of the paper's Eq. 1 for Ethernet: preamble 8, header 14, FCS 4, gap 12"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is modelled. Rates in bit/s, times in ns."""
+
+    source: Path
+    merge: str = "flow"
+    link_rate: int = 10_000_000_000
+    speedup: float = 1.0
+    jfet_ns: int = 100_000
+    prefix: tuple[int, int] = (24, 64)
+    limits: Limits = field(default_factory=Limits)
+    json: Path | None = None
+    write: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not (0 < self.speedup < float("inf")):
+            raise UsageError("--speedup must be a positive number")
+        if not 1000 <= self.link_rate <= 10**12:
+            raise UsageError("--link-rate must be 1kbit to 1000Gbit")
+        if not 0 <= self.jfet_ns <= 10**10:
+            raise UsageError("--jfet must be 0 to 10s")
+        for bits, most in zip(self.prefix, (32, 128), strict=True):
+            if not 0 <= bits <= most:
+                raise UsageError(f"--prefix must be 0 to 32 bits for IPv4, 0 to 128 for IPv6; not {bits}")
+
+
+def eq1_cost(count: int, l3: bool) -> int:
+    """Bytes that a jumbo frame of `count` packets costs: Eq. 1 of paper 000 as docs/jumbo.md corrects it."""
+    return 20 * l3 + 6 + 4 * count - HEADER_BYTES * (count - 1)
+
+
+def processing_gain(expected: float, k: float) -> float:
+    """TPo/TPj of paper 002, section 4.4, for many hosts a rack: 14 / (4 + (10 + 3k)/E). k: cost of the search, 0 for O(1)."""
+    return 14 / (4 + (10 + 3 * k) / expected)
+
+
+def largest_merge_factor(packet_bytes: int, limits: Limits) -> int:
+    """Mf of paper 002: packets of that length in a full jumbo frame; 1 or more."""
+    room = limits.max_bytes - frame_bytes(0, 0, 0, limits.form.l3)
+    return max(min(limits.max_sum // packet_bytes, room // (packet_bytes + 4), limits.max_count), 1)
+
+
+def _delays(ns: array[int]) -> dict[str, float]:
+    """Mean, nearest-rank percentiles and extremes, µs."""
+    times = np.sort(np.frombuffer(ns, np.int64)) / 1000
+
+    def rank(share: float) -> float:
+        return float(times[max(int(np.ceil(share * len(times))) - 1, 0)])
+
+    return {"mean": float(times.mean()), "min": float(times[0]), "p50": rank(0.5), "p99": rank(0.99),
+            "max": float(times[-1])}  # fmt: skip
+
+
+class _Model:
+    """Counts on both sides of the merger."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.notes: list[str] = []
+        self.packets = self.bytes = self.joinable = self.joinable_bytes = self.cut = self.backwards = 0
+        self.barred: Counter[str] = Counter()
+        self.inside = Counter({"frames": 0, "packets": 0, "dropped_packets": 0, "bytes": 0, "malformed": 0})
+        self.first_ns = self.last_ns = self.last_end_ns = 0
+        self.frames = self.joinable_frames = self.eq1 = 0
+        self.link_before = self.link_after = self.link_joined = 0
+        self.sizes: Counter[int] = Counter()
+        self.alone_ends = array("q")
+        """by packet: when it would have left without merging"""
+        self.merged, self.unmerged, self.added = array("q"), array("q"), array("q")
+
+    def look(self, frame: bytes) -> None:
+        """Counts a jumbo frame that is in the capture."""
+        try:
+            jumbo = dissect(frame, self.options.limits.form)
+        except Malformed:
+            self.inside["malformed"] += 1
+            return
+        if jumbo is not None:
+            self.inside.update(frames=1, packets=len(jumbo.packets), bytes=len(frame),
+                               dropped_packets=jumbo.count - len(jumbo.packets))  # fmt: skip
+
+    def arrivals(self) -> Iterator[Arrival]:
+        """Reads the capture; on the way, sends each frame over a link of its own, unmerged."""
+        options, form = self.options, self.options.limits.form
+        free, size = 0, options.source.stat().st_size
+        with tqdm(total=size, unit="B", unit_scale=True, delay=2, leave=False, disable=not sys.stderr.isatty()) as bar:
+            for number, packet in enumerate(read_capture(options.source)):
+                bar.update(len(packet.data) + 16)
+                if number == 0:
+                    self.first_ns = packet.time_ns
+                self.backwards += packet.time_ns < self.last_ns
+                self.last_ns = max(self.last_ns, packet.time_ns)
+                passed = self.last_ns - self.first_ns
+                now = passed if options.speedup == 1 else int(passed / options.speedup)
+                missing = packet.length - len(packet.data)
+                self.cut += missing > 0
+                arrival = Arrival.of(now, packet.data + bytes(missing), form, number)
+                self.look(arrival.frame)
+                self.packets += 1
+                self.bytes += packet.length
+                if arrival.packet is None:
+                    self.barred["it is not IP"] += 1
+                elif arrival.packet.barred:
+                    self.barred[arrival.packet.barred] += 1
+                else:
+                    self.joinable += 1
+                    self.joinable_bytes += len(arrival.packet.ip)
+                self.link_before += wire_bytes(packet.length)
+                free = max(free, now * options.link_rate) + 8 * 10**9 * wire_bytes(packet.length)
+                self.alone_ends.append(free // options.link_rate)
+                yield arrival
+
+    def sent(self, item: Sent, frame: bytes) -> None:
+        """Counts a frame that has left, and splits it again."""
+        members = item.members
+        if len(members) > 1:
+            jumbo = dissect(frame, self.options.limits.form)
+            if jumbo is None or split(jumbo) != ([m.frame for m in members], 0, 0):
+                raise IdentityError(f"frame {self.frames + 1} does not split into its packets: a fault of the model")
+            self.eq1 -= eq1_cost(len(members), jumbo.l3)
+            self.link_joined += sum(wire_bytes(len(m.frame)) for m in members) - wire_bytes(item.length)
+        self.frames += 1
+        self.joinable_frames += members[0].packet is not None and members[0].packet.may_join
+        self.sizes[len(members)] += 1
+        self.link_after += wire_bytes(item.length)
+        self.last_end_ns = item.end_ns
+        for member in members:
+            alone = self.alone_ends[member.number]
+            self.merged.append(item.end_ns - member.time_ns)
+            self.unmerged.append(alone - member.time_ns)
+            self.added.append(item.end_ns - alone)
+
+    def result(self) -> dict[str, Any]:
+        """What the JSON file holds; IdentityError if packets are missing."""
+        o, limits = self.options, self.options.limits
+        if sum(n * times for n, times in self.sizes.items()) != self.packets:
+            raise IdentityError(f"{self.packets} packets came and {len(self.merged)} left: a fault of the model")
+        mean = self.joinable / self.joinable_frames if self.joinable_frames else 1.0
+        packet_bytes = self.joinable_bytes // self.joinable if self.joinable else 0
+        most = largest_merge_factor(packet_bytes, limits) if packet_bytes else 1
+        expected = (most + 1) / 2
+        return {
+            "model": "software model on a capture, open loop; no RTL",
+            "source": o.source.name,
+            "options": {
+                "merge": o.merge, "form": "l3" if limits.form.l3 else "l2", "link_rate": o.link_rate,
+                "speedup": o.speedup, "jfet_us": o.jfet_ns / 1000, "prefix": list(o.prefix),
+                "max_bytes": limits.max_bytes, "max_sum": limits.max_sum, "max_count": limits.max_count,
+            },
+            "capture": {
+                "packets": self.packets, "bytes": self.bytes, "cut": self.cut, "backwards": self.backwards,
+                "joinable": self.joinable, "barred": dict(sorted(self.barred.items())), "jumbo": dict(self.inside),
+            },
+            "frames": {"before": self.packets, "after": self.frames, "saved": self.packets - self.frames},
+            "link_bytes": {
+                "before": self.link_before, "after": self.link_after, "saved": self.link_before - self.link_after,
+            },
+            "header_bytes_saved": {"eq1": self.eq1, "measured": self.link_joined},
+            "merge_factor": {
+                "mean": self.packets / self.frames, "mean_joinable": mean,
+                "distribution": {str(n): self.sizes[n] for n in sorted(self.sizes)},
+            },
+            "delay_us": {
+                "merged": _delays(self.merged), "unmerged": _delays(self.unmerged), "added": _delays(self.added),
+            },
+            "gain": {
+                "packet_bytes": packet_bytes, "largest_merge_factor": most,
+                "closed_form": {"merge_factor": expected, "search": processing_gain(expected, 1),
+                                "grouping": processing_gain(expected, 0)},
+                "measured": {"merge_factor": mean, "grouping": processing_gain(mean, 0)},
+            },
+        }  # fmt: skip
+
+
+def report(options: Options) -> tuple[dict[str, Any], list[str]]:
+    """Runs the model over a capture and writes the files that are asked for.
+
+    Returns:
+        What the JSON file holds, and notes about the capture.
+
+    Raises:
+        CaptureError: the capture cannot be read. IdentityError: the model is at fault.
+    """
+    model, limits = _Model(options), options.limits
+    merger: Merger = FlowMerger(limits)
+    if options.merge == "class":
+        merger = ClassMerger(limits, options.jfet_ns, by_destination(*options.prefix))
+    with Outputs() as outputs:
+        writer = PcapWriter(outputs.open(options.write)) if options.write else None
+        identification = 0
+        for item in serve(model.arrivals(), merger, options.link_rate, limits):
+            frame = item.frame(limits, identification)
+            identification += len(item.members) > 1
+            model.sent(item, frame)
+            if writer:
+                writer.write(model.first_ns + item.start_ns, frame)
+        result = model.result()
+        if options.json:
+            outputs.open(options.json).write((json.dumps(result, indent=2) + "\n").encode())
+    notes = []
+    if model.cut:
+        notes.append(f"{model.cut} packets were captured in part; the rest of each is taken as zeros")
+    if model.backwards:
+        notes.append(f"{model.backwards} packets are earlier than the one before them; they follow it directly")
+    return result, notes
+
+
+def text(result: dict[str, Any]) -> str:
+    """A report in lines."""
+    o, frames, link, gain = result["options"], result["frames"], result["link_bytes"], result["gain"]
+    header, factor, inside = result["header_bytes_saved"], result["merge_factor"], result["capture"]["jumbo"]
+
+    def share(part: int, whole: int) -> str:
+        return f"{part:,} ({100 * part / whole:.1f} %)"
+
+    timer = (
+        f", JFET {o['jfet_us']:g} us, classes /{o['prefix'][0]} and /{o['prefix'][1]}" if o["merge"] == "class" else ""
+    )
+    rows = [
+        ("software model", f"by {o['merge']}{timer}, {o['form'].upper()} form, {o['link_rate'] / 1e6:g} Mbit/s, speedup {o['speedup']:g}"),
+        ("packets", f"{frames['before']:,}, of which {share(result['capture']['joinable'], frames['before'])} may join"),
+        *(("", f"{count:,}: {reason}") for reason, count in result["capture"]["barred"].items()),
+        ("jumbo frames in capture", f"{inside['frames']:,} of {inside['packets']:,} packets, {inside['malformed']:,} malformed"),
+        ("frames saved", f"{share(frames['saved'], frames['before'])}: {frames['after']:,} are left"),
+        ("bytes saved on the link", f"{share(link['saved'], link['before'])}, with preamble, FCS, gap and padding"),
+        ("header bytes saved", f"{header['measured']:,} measured; {header['eq1']:,} by Eq. 1 (paper 000, corrected)"),
+        ("packets a frame", f"{factor['mean']:.2f}; {factor['mean_joinable']:.2f} of packets that may join"),
+        *(("", f"{n:>3}: {share(count, frames['after'])}") for n, count in factor["distribution"].items()),
+    ]  # fmt: skip
+    for name, words in (
+        ("unmerged", "delay unmerged, us"),
+        ("merged", "delay merged, us"),
+        ("added", "added delay, us"),
+    ):
+        d = result["delay_us"][name]
+        rows.append(
+            (words, f"{d['mean']:.3f} mean, {d['p50']:.3f} median, {d['p99']:.3f} 99th percentile, {d['max']:.3f} most")
+        )
+    closed, measured = gain["closed_form"], gain["measured"]
+    rows.append(("TPo/TPj (paper 002)", f"{closed['grouping']:.3f} closed form at {closed['merge_factor']:g} packets a frame "
+                                        f"({closed['search']:.3f} with the paper's search); "
+                                        f"{measured['grouping']:.3f} at the measured {measured['merge_factor']:.2f}"))  # fmt: skip
+    return "\n".join(f"{name:<26}{words}" for name, words in rows)
