@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Checks for the tools that come from the system's packages. What is missing is installed with apt-get if this
-# runs as root, or named in one line. PYTHON: the interpreter to use.
+# runs as root, or named in one line. PYTHON: the interpreter to use. Without the optional ones some tests are skipped.
 set -euo pipefail
 
 python=${PYTHON:-python3}
 missing=()
+optional=()
 need() { missing+=("$1"); }
 
 if ! command -v "$python" >/dev/null; then
@@ -23,6 +24,8 @@ command -v gcc >/dev/null || need gcc
 command -v make >/dev/null || need make
 # Verilator's front end
 perl -MPod::Usage -e 1 2>/dev/null || need perl
+# the test of the Wireshark dissector
+command -v tshark >/dev/null || optional+=(tshark)
 
 if [ ${#missing[@]} -gt 0 ]; then
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
@@ -33,6 +36,12 @@ if [ ${#missing[@]} -gt 0 ]; then
   export DEBIAN_FRONTEND=noninteractive
   apt-get -qq update
   apt-get -qq install --no-install-recommends "${missing[@]}" >/dev/null
+fi
+if [ ${#optional[@]} -gt 0 ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+  echo "== apt-get install ${optional[*]} (optional)"
+  export DEBIAN_FRONTEND=noninteractive
+  { apt-get -qq update && apt-get -qq install --no-install-recommends "${optional[@]}"; } >/dev/null 2>&1 ||
+    echo "weir: ${optional[*]} cannot be installed; its tests will be skipped" >&2
 fi
 
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then

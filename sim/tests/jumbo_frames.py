@@ -19,7 +19,7 @@ def checksum(header: bytes) -> int:
 def ipv4(length: int = 40, flow: int = 0, *, ecn: int = 0, dscp: int = 0, protocol: int = 17, number: int = 0,
          fragment: int = 0, options: bytes = b"", tags: bytes = b"", macs: bytes = MACS, trailer: bytes = b"",
          claimed: int | None = None) -> bytes:  # fmt: skip
-    """A frame with an IPv4 packet of `length` bytes; its payload repeats `number`."""
+    """A frame with an IPv4 packet of `length` bytes; its payload is UDP's header and repeats `number`."""
     ihl = 5 + len(options) // 4
     assert length >= 4 * ihl and len(options) % 4 == 0
     source, destination = bytes((10, 0, 0, 1 + flow % 4)), bytes((10, 0, 1, 2))
@@ -28,7 +28,8 @@ def ipv4(length: int = 40, flow: int = 0, *, ecn: int = 0, dscp: int = 0, protoc
                     number & 0xFFFF, fragment, 64, protocol, 0)
     ) + source + destination + options  # fmt: skip
     head[10:12] = checksum(bytes(head)).to_bytes(2, "big")
-    payload = struct.pack(">HH", 1000 + flow, 2000) + (number & 0xFFFFFFFF).to_bytes(4, "big") * (length // 4)
+    payload = struct.pack(">HHHH", 1000 + flow, 2000, length - 4 * ihl, 0)
+    payload += (number & 0xFFFFFFFF).to_bytes(4, "big") * (length // 4)
     return macs + tags + b"\x08\x00" + bytes(head) + payload[: length - 4 * ihl] + trailer
 
 
@@ -39,7 +40,8 @@ def ipv6(length: int = 60, flow: int = 0, *, ecn: int = 0, dscp: int = 0, protoc
     own = (length if claimed is None else claimed) - 40
     head = struct.pack(">BBHHBB", 0x60 | traffic >> 4, traffic << 4 & 0xF0, 0, own, protocol, 64)
     head += bytes.fromhex("fd00") + bytes(13) + bytes([1 + flow % 4]) + bytes.fromhex("fd00") + bytes(13) + b"\x02"
-    payload = struct.pack(">HH", 1000 + flow, 2000) + (number & 0xFFFFFFFF).to_bytes(4, "big") * (length // 4)
+    payload = struct.pack(">HHHH", 1000 + flow, 2000, length - 40, 0)
+    payload += (number & 0xFFFFFFFF).to_bytes(4, "big") * (length // 4)
     return macs + tags + b"\x86\xdd" + head + payload[: length - 40] + trailer
 
 
