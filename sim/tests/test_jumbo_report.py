@@ -12,8 +12,9 @@ import pytest
 from captures import EPOCH_NS, pcap, pcapng
 from jumbo_frames import MACS, TAG, ipv4, ipv6, traffic
 from test_cli import CAPTURES, refused
+from test_jumbo_elision import stream
 from weir_sim import cli, read_capture
-from weir_sim.jumbo import JumboFormat, build, dissect, report
+from weir_sim.jumbo import JumboFormat, build, dissect, formulas, report
 from weir_sim.jumbo.merge import Limits
 
 US = 1000
@@ -65,6 +66,18 @@ def test_packets_that_may_not_join_are_left_out_of_the_measured_gain(tmp_path: P
     result = run(tmp_path, rows, "--link-rate", "8mbit")
     assert result["merge_factor"]["mean"] == 5 / 4 and result["merge_factor"]["mean_joinable"] == 1.5
     assert result["gain"]["packet_bytes"] == 1000 and result["gain"]["measured"]["merge_factor"] == 1.5
+
+
+def test_elided_headers_are_counted(tmp_path: Path) -> None:
+    frames = [*stream([500, 500]), *stream([100, 100, 100], port=5)]
+    rows = [(n, frame) for n, frame in enumerate(frames)]
+    result = run(tmp_path, rows, "--link-rate", "8mbit")
+    assert result["merge_factor"]["distribution"] == {"1": 2, "3": 1} and result["elided"] == {
+        "packets": 2,
+        "bytes": 80,
+    }
+    assert run(tmp_path, rows, "--link-rate", "8mbit", "--l3")["elided"] == {"packets": 2, "bytes": 80}
+    assert run(tmp_path, THREE, "--link-rate", "8mbit")["elided"] == {"packets": 0, "bytes": 0}
 
 
 def test_speedup_and_link_rate_count(tmp_path: Path) -> None:
@@ -139,12 +152,12 @@ def test_what_leaves_can_be_written(tmp_path: Path, extra: list[str]) -> None:
 def test_the_papers_own_figures() -> None:
     # Paper 002, section 4.4, many hosts, k = 1: algorithms as printed there for 800, 1000, 1200 and 1460 bytes.
     for packet_bytes, gain in ((800, 2.27), (1000, 2.03), (1200, 1.93), (1460, 1.815)):
-        most = report.largest_merge_factor(packet_bytes, Limits())
+        most = formulas.largest_merge_factor(packet_bytes, Limits())
         assert most == 8960 // packet_bytes
-        assert report.processing_gain((most + 1) / 2, 1) == pytest.approx(gain, abs=0.005)
-    assert report.processing_gain(1, 0) == 1
-    assert report.eq1_cost(2, True) == -4  # paper 000, section II.A
-    assert report.largest_merge_factor(20, Limits()) == 383 and report.largest_merge_factor(9000, Limits()) == 1
+        assert formulas.processing_gain((most + 1) / 2, 1) == pytest.approx(gain, abs=0.005)
+    assert formulas.processing_gain(1, 0) == 1
+    assert formulas.eq1_cost(2, True) == -4  # paper 000, section II.A
+    assert formulas.largest_merge_factor(20, Limits()) == 383 and formulas.largest_merge_factor(9000, Limits()) == 1
 
 
 def test_odd_captures_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

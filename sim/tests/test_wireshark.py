@@ -10,9 +10,11 @@ import pytest
 
 from captures import EPOCH_NS, pcap
 from jumbo_frames import MACS, TAG, TAGS, ipv4, ipv6
+from test_jumbo_elision import stream
 from test_jumbo_wire import lies
 from weir_sim.jumbo import JumboFormat, build
 from weir_sim.jumbo.ecn import header_checksum
+from weir_sim.jumbo.elision import elide
 
 SCRIPT = Path(__file__).parents[1] / "wireshark" / "weir_jumbo.lua"
 L3 = JumboFormat(l3=True)
@@ -103,6 +105,17 @@ def test_a_frame_captured_in_part_is_not_called_malformed(tmp_path: Path) -> Non
     )[0]
     assert "captured in part" in row["_ws.col.Info"] and row["weir_jumbo.malformed"] == ""
     assert row["udp.srcport"] == "1001"
+
+
+def test_headers_left_out_are_told(tmp_path: Path) -> None:
+    frames = [elide(build([*stream([10, 20, 30]), ipv4(50)], [0] * 4, form)) for form in (JumboFormat(), L3)]
+    names = ("weir_jumbo.flags.elided", "weir_jumbo.length", "weir_jumbo.elided", "weir_jumbo.packets", "tcp.srcport",
+             "udp.srcport", "weir_jumbo.malformed")  # fmt: skip
+    for row in fields(capture(tmp_path / "c.pcap", frames), *names):
+        assert tuple(row.values()) == ("1", "50,60,70,50", "0,1,1,0", "4", "1000", "1000", "")
+    first = build(stream([10, 20]), [0, 0])
+    bad = first[:18] + b"\x11" + first[19:20] + b"\x80" + first[21:]  # the first cannot be left out
+    assert "cannot be foretold" in fields(capture(tmp_path / "c.pcap", [bad]), "_ws.col.Info")[0]["_ws.col.Info"]
 
 
 def test_the_numbers_are_preferences(tmp_path: Path) -> None:

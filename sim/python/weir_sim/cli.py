@@ -128,7 +128,8 @@ def _jumbo_report(a: argparse.Namespace) -> int:
 
     from .jumbo.merge import Limits
     from .jumbo.packet import JumboFormat
-    from .jumbo.report import Options, report, text
+    from .jumbo.report import Options, report
+    from .jumbo.text import text
 
     _distinct(a.input, [a.json, a.write])
     try:

@@ -17,12 +17,12 @@ from tqdm import tqdm
 from ..errors import IdentityError, UsageError
 from ..files import Outputs
 from ..pcap import PcapWriter, read_capture
+from .elision import ELIDED, elide
+from .formulas import eq1_cost, largest_merge_factor, processing_gain
 from .link import Sent, serve, wire_bytes
 from .merge import Arrival, ClassMerger, FlowMerger, Limits, Merger, by_destination
-from .wire import Malformed, dissect, frame_bytes, split
-
-HEADER_BYTES = 38
-"""H_p of the paper's Eq. 1 for Ethernet: preamble 8, header 14, FCS 4, gap 12"""
+from .packet import u16
+from .wire import Jumbo, Malformed, dissect, split
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,12 @@ class Options:
                 raise UsageError(f"--prefix must be 0 to 32 bits for IPv4, 0 to 128 for IPv6; not {bits}")
 
 
-def eq1_cost(count: int, l3: bool) -> int:
-    """Bytes that a jumbo frame of `count` packets costs: Eq. 1 of paper 000 as docs/jumbo.md corrects it."""
-    return 20 * l3 + 6 + 4 * count - HEADER_BYTES * (count - 1)
-
-
-def processing_gain(expected: float, k: float) -> float:
-    """TPo/TPj of paper 002, section 4.4, for many hosts a rack: 14 / (4 + (10 + 3k)/E). k: cost of the search, 0 for O(1)."""
-    return 14 / (4 + (10 + 3 * k) / expected)
-
-
-def largest_merge_factor(packet_bytes: int, limits: Limits) -> int:
-    """Mf of paper 002: packets of that length in a full jumbo frame; 1 or more."""
-    room = limits.max_bytes - frame_bytes(0, 0, 0, limits.form.l3)
-    return max(min(limits.max_sum // packet_bytes, room // (packet_bytes + 4), limits.max_count), 1)
+def elided(plain: bytes, short: bytes, jumbo: Jumbo) -> dict[str, int]:
+    """Packets without headers and bytes saved of a frame that was elided."""
+    at = len(jumbo.ethernet) + 2 + 20 * jumbo.l3
+    table = range(at + 6, at + 6 + 4 * jumbo.count, 4)
+    flagged = sum(u16(short, entry) & ELIDED > 0 for entry in table)
+    return {"packets": flagged, "bytes": len(plain) - len(short)}
 
 
 def _delays(ns: array[int]) -> dict[str, float]:
@@ -91,6 +83,7 @@ class _Model:
         self.frames = self.joinable_frames = self.eq1 = 0
         self.link_before = self.link_after = self.link_joined = 0
         self.sizes: Counter[int] = Counter()
+        self.elided = Counter({"packets": 0, "bytes": 0})
         self.alone_ends = array("q")
         """by packet: when it would have left without merging"""
         self.merged, self.unmerged, self.added = array("q"), array("q"), array("q")
@@ -144,6 +137,7 @@ class _Model:
             jumbo = dissect(frame, self.options.limits.form)
             if jumbo is None or split(jumbo) != ([m.frame for m in members], 0, 0):
                 raise IdentityError(f"frame {self.frames + 1} does not split into its packets: a fault of the model")
+            self.elided.update(elided(frame, elide(frame, self.options.limits.form), jumbo))
             self.eq1 -= eq1_cost(len(members), jumbo.l3)
             self.link_joined += sum(wire_bytes(len(m.frame)) for m in members) - wire_bytes(item.length)
         self.frames += 1
@@ -183,6 +177,7 @@ class _Model:
                 "before": self.link_before, "after": self.link_after, "saved": self.link_before - self.link_after,
             },
             "header_bytes_saved": {"eq1": self.eq1, "measured": self.link_joined},
+            "elided": dict(self.elided),
             "merge_factor": {
                 "mean": self.packets / self.frames, "mean_joinable": mean,
                 "distribution": {str(n): self.sizes[n] for n in sorted(self.sizes)},
@@ -230,41 +225,3 @@ def report(options: Options) -> tuple[dict[str, Any], list[str]]:
     if model.backwards:
         notes.append(f"{model.backwards} packets are earlier than the one before them; they follow it directly")
     return result, notes
-
-
-def text(result: dict[str, Any]) -> str:
-    """A report in lines."""
-    o, frames, link, gain = result["options"], result["frames"], result["link_bytes"], result["gain"]
-    header, factor, inside = result["header_bytes_saved"], result["merge_factor"], result["capture"]["jumbo"]
-
-    def share(part: int, whole: int) -> str:
-        return f"{part:,} ({100 * part / whole:.1f} %)"
-
-    timer = (
-        f", JFET {o['jfet_us']:g} us, classes /{o['prefix'][0]} and /{o['prefix'][1]}" if o["merge"] == "class" else ""
-    )
-    rows = [
-        ("software model", f"by {o['merge']}{timer}, {o['form'].upper()} form, {o['link_rate'] / 1e6:g} Mbit/s, speedup {o['speedup']:g}"),
-        ("packets", f"{frames['before']:,}, of which {share(result['capture']['joinable'], frames['before'])} may join"),
-        *(("", f"{count:,}: {reason}") for reason, count in result["capture"]["barred"].items()),
-        ("jumbo frames in capture", f"{inside['frames']:,} of {inside['packets']:,} packets, {inside['malformed']:,} malformed"),
-        ("frames saved", f"{share(frames['saved'], frames['before'])}: {frames['after']:,} are left"),
-        ("bytes saved on the link", f"{share(link['saved'], link['before'])}, with preamble, FCS, gap and padding"),
-        ("header bytes saved", f"{header['measured']:,} measured; {header['eq1']:,} by Eq. 1 (paper 000, corrected)"),
-        ("packets a frame", f"{factor['mean']:.2f}; {factor['mean_joinable']:.2f} of packets that may join"),
-        *(("", f"{n:>3}: {share(count, frames['after'])}") for n, count in factor["distribution"].items()),
-    ]  # fmt: skip
-    for name, words in (
-        ("unmerged", "delay unmerged, us"),
-        ("merged", "delay merged, us"),
-        ("added", "added delay, us"),
-    ):
-        d = result["delay_us"][name]
-        rows.append(
-            (words, f"{d['mean']:.3f} mean, {d['p50']:.3f} median, {d['p99']:.3f} 99th percentile, {d['max']:.3f} most")
-        )
-    closed, measured = gain["closed_form"], gain["measured"]
-    rows.append(("TPo/TPj (paper 002)", f"{closed['grouping']:.3f} closed form at {closed['merge_factor']:g} packets a frame "
-                                        f"({closed['search']:.3f} with the paper's search); "
-                                        f"{measured['grouping']:.3f} at the measured {measured['merge_factor']:.2f}"))  # fmt: skip
-    return "\n".join(f"{name:<26}{words}" for name, words in rows)
