@@ -205,6 +205,23 @@ def test_impossible_arguments_are_refused(
     assert words in refused(capsys, tmp_path, "jumbo-report", "in.pcap", *extra)
 
 
+def test_a_missing_capture_and_impossible_times_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(capsys, tmp_path, "jumbo-report", tmp_path / "absent")
+    assert "absent: No such file or directory" in line
+    source = tmp_path / "in.pcap"
+    source.write_bytes(pcapng([(0, ipv4()), ((1 << 63) - 1, ipv4())]))
+    assert "packet 2 is too late" in refused(capsys, tmp_path, "jumbo-report", source)
+    source.write_bytes(pcap(THREE, nano=True))
+    assert "packet 2 is too late" in refused(capsys, tmp_path, "jumbo-report", source, "--speedup", "1e-30")
+    source.write_bytes(pcapng([(1 << 62, ipv4())]))
+    assert "beyond the year 2106" in refused(capsys, tmp_path, "jumbo-report", source, "--write", tmp_path / "o.pcap")
+    assert cli.main(["jumbo-report", str(source)]) == 0
+    capsys.readouterr()
+    source.write_bytes(pcap(THREE, nano=True))
+    slow = ("--speedup", "4.5e-15", "--write", tmp_path / "o.pcap")
+    assert "beyond the year 2106" in refused(capsys, tmp_path, "jumbo-report", source, *slow)
+
+
 def test_a_model_that_loses_a_packet_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection
 
 from .packet import traffic_class, u16
@@ -11,7 +12,7 @@ NOT_ECT, ECT1, ECT0, CE = range(4)
 
 def header_checksum(header: bytes) -> int:
     """The Internet checksum (RFC 1071) of an even number of bytes; over a header that is right, 0."""
-    total = sum(u16(header, at) for at in range(0, len(header), 2))
+    total: int = sum(struct.unpack(f">{len(header) // 2}H", header))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total ^ 0xFFFF

@@ -16,13 +16,18 @@ from tqdm import tqdm
 
 from ..errors import IdentityError, UsageError
 from ..files import Outputs
-from ..pcap import PcapWriter, read_capture
+from ..pcap import CaptureError, PcapWriter, read_capture
 from .elision import ELIDED, elide
 from .formulas import eq1_cost, largest_merge_factor, processing_gain
 from .link import Sent, serve, wire_bytes
 from .merge import Arrival, ClassMerger, FlowMerger, Limits, Merger, by_destination
 from .packet import u16
 from .wire import Jumbo, Malformed, dissect, split
+
+LONGEST_NS = 1 << 62
+"""time that a capture may span"""
+LAST_NS = (1 << 32) * 1_000_000_000
+"""times that a pcap file cannot have, in the year 2106"""
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,8 @@ class _Model:
                 self.backwards += packet.time_ns < self.last_ns
                 self.last_ns = max(self.last_ns, packet.time_ns)
                 passed = self.last_ns - self.first_ns
+                if passed >= LONGEST_NS * min(options.speedup, 1):
+                    raise CaptureError(f"{options.source}: packet {number + 1} is too late: its time cannot be told")
                 now = passed if options.speedup == 1 else int(passed / options.speedup)
                 missing = packet.length - len(packet.data)
                 self.cut += missing > 0
@@ -215,7 +222,12 @@ def report(options: Options) -> tuple[dict[str, Any], list[str]]:
             identification += len(item.members) > 1
             model.sent(item, frame)
             if writer:
-                writer.write(model.first_ns + item.start_ns, frame)
+                at = model.first_ns + item.start_ns
+                if at >= LAST_NS:
+                    raise CaptureError(
+                        f"{options.source}: a frame would leave beyond the year 2106: no pcap file has its time"
+                    )
+                writer.write(at, frame)
         result = model.result()
         if options.json:
             outputs.open(options.json).write((json.dumps(result, indent=2) + "\n").encode())
