@@ -41,7 +41,8 @@ object Units {
     "Admit" -> (() => new aqm.Admit(c)),
     "Schedule" -> (() => new egress.Schedule(c)),
     "Trim" -> (() => new buffer.Trim(c)),
-    "Egress" -> (() => new egress.Egress(c))
+    "Egress" -> (() => new egress.Egress(c)),
+    "Pack" -> (() => new jumbo.Pack(c))
   )
 
   /** Property components of `hw/formal/`; the name is the file's and the top module's. A `Leak` holds a fault. */

@@ -1,0 +1,93 @@
+package weir.jumbo
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.aqm.Meaningful
+import weir.axis.AxisBeat
+
+/** Turns the words of granted packets into the beats of frames: a single packet as it is, a group as one jumbo frame
+  * (docs/jumbo.md).
+  *
+  * A single frame's first beat leaves two cycles after its first word was offered, a jumbo frame's three cycles after
+  * its third if nothing is before it; a beat a cycle. `beat.valid` does not fall inside a frame if a word is there in
+  * every cycle from the frame's first on. Takes a word a cycle until 512 wait, and two tables of 448 entries.
+  * Reset: silent from the next cycle.
+  */
+class Pack(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val group = slave(Stream(PackGroup(c)))
+    val entry = slave(Stream(PackEntry(c)))
+    val word = slave(Stream(PackWord(c)))
+    val config = in(PackConfig())
+    val beat = master(Stream(AxisBeat(c.dataWidth)))
+    /** a frame's last beat was taken in the cycle before */
+    val done = out Bool ()
+    /** something is inside */
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  val realign = new PackRealign(c)
+  realign.io.group << io.group
+  realign.io.word << io.word
+
+  val header = new PackHeader(c)
+  header.io.config := io.config
+  header.io.group << realign.io.opened
+  header.io.word << realign.io.headerWord
+  header.io.enough := realign.io.enough
+  realign.io.headerBusy := header.io.busy
+
+  val table = new PackTable(c)
+  table.io.entry << io.entry
+  table.io.step << header.io.step
+  header.io.pair := table.io.pair
+
+  val waiting = new PackWaiting(c)
+  waiting.io.push << realign.io.packed
+
+  /** A word becomes two beats, or one if it is the last and half full. A jumbo frame's first word waits for what goes
+    * before it, and its lower half is joined with that if it begins in the midst of a beat.
+    */
+  val beats = new Area {
+    private val width = c.dataWidth
+    val word = waiting.io.pop.m2sPipe()
+    val prefix = header.io.prefix
+    val upper = RegInit(False)
+    /** what goes before the word has been sent */
+    val begun = RegInit(False)
+    val prefixing = word.jumbo && !upper && !begun
+    val bytes = word.lastBytes
+    val short = word.last && bytes =/= 0 && bytes <= 8
+    val ends = !prefixing && (upper || short)
+
+    val sent = Stream(AxisBeat(width))
+    val full = !word.last || bytes === 0
+    private def kept(lane: Int) = if (lane == 15) full else full || bytes > lane
+    val keep = B(for (lane <- 0 until 8) yield upper ? kept(lane + 8) | kept(lane))
+    private def half(lane: Int) = upper ? word.data(width + 8 * lane, 8 bits) | word.data(8 * lane, 8 bits)
+    private val data = Cat(for (lane <- 0 until 8) yield keep(lane) ? half(lane) | B(0, 8 bits))
+    sent.valid := word.valid && (!prefixing || prefix.valid)
+    sent.tdata := Meaningful(word.valid)(data)
+    sent.tkeep := keep
+    sent.tlast := word.last && ends
+    sent.tuser := 0
+    when(prefixing) {
+      sent.tdata(31 downto 0) := prefix.data(31 downto 0)
+      when(!prefix.joint)(sent.tdata(63 downto 32) := prefix.data(63 downto 32))
+      sent.tkeep.setAll()
+    }
+    prefix.ready := sent.ready && word.valid && prefixing
+    word.ready := sent.ready && ends
+    when(sent.fire) {
+      upper := prefixing ? (prefix.last && prefix.joint) | !ends
+      begun := prefixing && prefix.last && !prefix.joint
+    }
+    io.beat << sent.m2sPipe()
+  }
+
+  io.done := RegNext(io.beat.fire && io.beat.tlast) init False
+  io.busy := realign.io.busy || header.io.active || table.io.busy || waiting.io.busy || beats.word.valid ||
+    io.beat.valid || io.done
+}

@@ -1,0 +1,176 @@
+package weir.jumbo
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.aqm.Meaningful
+
+/** Takes the words of frames: those of single frames pass unchanged in the same cycle; those of a group lose their
+  * Ethernet headers and close ranks, behind an empty quad if the packets begin in the upper half of a beat.
+  *
+  * A word a cycle. A group's words leave a cycle after they came: each is turned so that its bytes come to the places
+  * where they will stand, and then fills up what is left of the words before it. A group's first word is taken one cycle
+  * after its group, a single frame's first word after a group when nothing of the group is inside: two cycles after its
+  * last word, three if what was left needs a word of its own.
+  */
+class PackRealign(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val group = slave(Stream(PackGroup(c)))
+    val word = slave(Stream(PackWord(c)))
+    /** the header of the group before has not been passed on */
+    val headerBusy = in Bool ()
+    val opened = master(Flow(PackGroup(c)))
+    val headerWord = master(Flow(PackHeaderWord(c)))
+    /** so many words of the group are there that it can be begun */
+    val enough = out Bool ()
+    val packed = master(Stream(PackedWord(c)))
+    /** something is inside */
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  /** The frame whose words are next. */
+  val frame = new Area {
+    val open = RegInit(False)
+    val grouped = Reg(Bool())
+    io.group.ready := !open && !(io.group.grouped && io.headerBusy)
+    val single = open ? !grouped | (io.group.valid && !io.group.grouped)
+    when(io.group.fire) {
+      open := True
+      grouped := io.group.grouped
+    }
+    io.opened.valid := io.group.fire && io.group.grouped
+    io.opened.payload := io.group.payload
+  }
+
+  val turned = new Area {
+    val valid = RegInit(False)
+    val free = !valid || io.packed.ready
+    /** what a group's last word left needs a word of its own */
+    val rest = RegInit(False)
+    val restBytes = Reg(UInt(4 bits))
+  }
+
+  val direct = frame.single && !turned.valid && !turned.rest
+  val taking = frame.open && frame.grouped && turned.free && !turned.rest
+  io.word.ready := direct ? io.packed.ready | taking
+  val takes = io.word.valid && taking
+
+  /** The packet whose words are next. */
+  val packet = new Area {
+    val tags = Reg(UInt(2 bits))
+    val left = Reg(UInt(9 bits))
+    val isFirst, isLast = Reg(Bool())
+    /** number of the word, up to 3 */
+    val place = Reg(UInt(2 bits))
+    /** where its bytes go: byte i of a word to i + turn */
+    val turn = Reg(UInt(4 bits))
+    /** bytes left of the words before */
+    val fill = Reg(UInt(4 bits))
+    /** words that are needed before the frame is begun */
+    val needed = Reg(UInt(6 bits))
+
+    val ends = io.word.last && isLast
+    /** bytes of the word that stay */
+    val bytes = UInt(5 bits)
+    private val lastBytes = (io.word.lastBytes === 0) ## io.word.lastBytes
+    bytes := io.word.last ? lastBytes.asUInt | U(16, 5 bits)
+    when(place === 0)(bytes := (tags === 0) ? U(2, 5 bits) | U(0, 5 bits))
+    when(place === 1)(bytes := tags.mux(1 -> U(14, 5 bits), 2 -> U(10, 5 bits), default -> U(16, 5 bits)))
+    val sum = fill.resize(5) + bytes
+    val full = sum.msb
+    val over = full && sum(3 downto 0) =/= 0
+
+    /** 2 - 4t: minus the Ethernet header's bytes, modulo 16 */
+    private def headerTurn(tags: UInt) = (U(2, 4 bits) - (tags @@ U(0, 2 bits))).resize(4)
+    when(takes) {
+      fill := sum(3 downto 0)
+      place := place + (place =/= 3).asUInt
+      when(io.word.last) {
+        place := 0
+        isFirst := False
+        left := left - 1
+        isLast := left === 2
+        turn := turn + io.word.lastBytes + headerTurn(tags)
+      }
+      when(needed =/= 0)(needed := needed - 1)
+    }
+    private val group = io.group.payload
+    /** the packets begin in the upper half of a beat */
+    private val start = (group.odd =/= group.count(0)) ? U(4, 4 bits) | U(0, 4 bits)
+    when(io.opened.valid) {
+      tags := group.tags
+      left := group.packets
+      isFirst := True
+      isLast := group.packets === 1
+      place := 0
+      fill := start
+      turn := start + headerTurn(group.tags)
+      needed := 3
+      // Behind two tags a packet of 27 bytes has four words for 3 7/8 beats with its entry.
+      when(group.tags === 2)(needed := (group.packets >> 3) + U(3, 6 bits))
+    }
+    io.headerWord.valid := takes && isFirst && place =/= 3
+    io.headerWord.index := place
+    io.headerWord.data := io.word.data
+    io.enough := takes && needed =/= 0 && (needed === 1 || ends)
+  }
+  when(io.word.fire && io.word.last && (packet.isLast || direct))(frame.open := False)
+
+  /** A group's words, each with its bytes at their places. */
+  val stage = new Area {
+    /** turns a word by 0 to 3 times so many bytes; the cycle model does so with `takes` only */
+    private def turn(word: Bits, times: UInt, bytes: Int): Bits = {
+      val result = Bits(c.wordWidth bits).assignDontCare()
+      when(takes)(switch(times) {
+        for (n <- 0 to 3) is(n)(result := word.rotateLeft(8 * bytes * n))
+      })
+      result
+    }
+    val data = RegNextWhen(turn(turn(io.word.data, packet.turn(3 downto 2), 4), packet.turn(1 downto 0), 1), takes)
+    /** no word of the frame has left */
+    val fresh = Reg(Bool())
+    /** bytes that the words before have filled */
+    val below = Reg(Bits(16 bits))
+    val emits, jumbo, last = Reg(Bool())
+    val lastBytes = Reg(UInt(4 bits))
+
+    when(turned.free)(turned.valid := False)
+    when(takes) {
+      turned.valid := True
+      below := False ## B(for (lane <- 0 until 15) yield packet.fill > lane)
+      emits := packet.full || packet.ends
+      jumbo := fresh
+      last := packet.ends && !packet.over
+      lastBytes := packet.sum(3 downto 0)
+      when(packet.full || packet.ends)(fresh := False)
+      turned.rest := packet.ends && packet.over
+      turned.restBytes := packet.sum(3 downto 0)
+    }
+    when(turned.rest && turned.free) {
+      turned.valid := True
+      turned.rest := False
+      below.setAll()
+      emits := True
+      jumbo := False
+      last := True
+      lastBytes := turned.restBytes
+    }
+    when(io.opened.valid)(fresh := True)
+  }
+
+  val merged = new Area {
+    val kept = Reg(Bits(c.wordWidth bits))
+    private val lanes = for (lane <- 0 until 16) yield
+      stage.below(lane) ? kept(8 * lane, 8 bits) | stage.data(8 * lane, 8 bits)
+    val full = Meaningful(turned.valid)(Cat(lanes))
+    when(turned.valid && io.packed.ready)(kept := stage.emits ? stage.data | full)
+  }
+
+  io.packed.valid := turned.valid ? stage.emits | (direct && io.word.valid)
+  io.packed.data := turned.valid ? merged.full | io.word.data
+  io.packed.jumbo := turned.valid && stage.jumbo
+  io.packed.last := turned.valid ? stage.last | io.word.last
+  io.packed.lastBytes := turned.valid ? stage.lastBytes | io.word.lastBytes
+  io.busy := frame.open || turned.valid || turned.rest
+}

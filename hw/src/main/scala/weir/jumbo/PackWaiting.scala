@@ -1,0 +1,56 @@
+package weir.jumbo
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+
+/** Words on their way from the realigner to the beats: a block RAM with a short FIFO behind it.
+  *
+  * Latency 0 while nothing is in the RAM: words go straight to the short FIFO. If that is full they go by the RAM, and
+  * come out 3 cycles later, or when their turn has come, until the RAM is empty again. One word a cycle in and out.
+  * Holds 512 words and up to 16 more. `push.ready` comes from a register.
+  */
+class PackWaiting(c: WeirConfig) extends Component {
+  private val depth = 512
+
+  val io = new Bundle {
+    val push = slave(Stream(PackedWord(c)))
+    val pop = master(Stream(PackedWord(c)))
+    /** a word is inside */
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  val ahead = new StreamFifo(PackedWord(c), 16, withAsyncRead = true, withBypass = true)
+  io.pop << ahead.io.pop
+
+  val ram = new Area {
+    val words = Mem(PackedWord(c), depth)
+    /** words in the RAM and on their way out of it; msb: full */
+    val stored = Reg(UInt(log2Up(depth) + 1 bits)) init 0
+    /** no such word */
+    val straight = RegInit(True)
+    val writeAt, readAt = Reg(UInt(log2Up(depth) + 1 bits)) init 0
+
+    io.push.ready := !stored.msb
+    val write = io.push.fire && !(straight && ahead.io.push.ready)
+    words.write(writeAt.resized, io.push.payload, write)
+    when(write)(writeAt := writeAt + 1)
+
+    // Three words may be on their way to the eight places that are left.
+    val read = writeAt =/= readAt && ahead.io.occupancy < 8
+    val found = words.readSync(readAt.resized, read)
+    when(read)(readAt := readAt + 1)
+    val finding = RegNext(read) init False
+    val word = RegNextWhen(found, finding)
+    val arrives = RegNext(finding) init False
+
+    when(write && !arrives)(stored := stored + 1)
+    when(!write && arrives)(stored := stored - 1)
+    when(write)(straight := False) elsewhen (arrives && stored === 1)(straight := True)
+  }
+
+  ahead.io.push.valid := ram.straight ? io.push.valid | ram.arrives
+  ahead.io.push.payload := ram.straight ? io.push.payload | ram.word
+  io.busy := !ram.straight || ahead.io.occupancy =/= 0
+}
