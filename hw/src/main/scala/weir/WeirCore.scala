@@ -335,7 +335,6 @@ class WeirCore(c: WeirConfig) extends Component {
     registers.traceData := traceFifo.io.data
     registers.statusLinkUp := linkUp
     registers.resetting := control.reset.io.busy
-    registers.quiet := io.quiet
     registers.snapshotBusy := counters.io.snapshotBusy
     registers.now := nowNs
     registers.freeCells := freeList.io.count.resized
@@ -391,15 +390,23 @@ class WeirCore(c: WeirConfig) extends Component {
     val near = limited && (distance.msb || distance < 64)
 
     private val held = queues.io.ready.orR && !schedule.io.throttled
-    val active = RegNext(Seq(
+    private def active(causes: Bool*): Bool = RegNext(causes.orR) init True
+    /** nothing for 32 cycles */
+    private class Settled(active: Bool) extends Area {
+      val idle = Reg(UInt(6 bits)) init 0
+      when(active)(idle := 0) elsewhen (!idle.msb)(idle := idle + 1)
+      val quiet = RegNext(idle.msb && !active) init False
+    }
+    val moving = active(
       io.s_axis.valid, ingress.io.busy, store.io.busy, admit.io.busy, held, schedule.io.busy, egress.io.busy,
-      rewrite.io.busy, closer.io.busy, control.front.io.busy, control.registers.io.busy, control.reset.io.busy,
-      counters.io.busy, traceFifo.io.popBusy, release.io.busy, units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, near
-    ).orR) init True
-    val idle = Reg(UInt(6 bits)) init 0
-    when(active)(idle := 0) elsewhen (!idle.msb)(idle := idle + 1)
-    val quiet = RegNext(idle.msb && !active) init False
-    io.quiet := quiet && !near
+      rewrite.io.busy, closer.io.busy, control.reset.io.busy, release.io.busy,
+      units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, near)
+    val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy, traceFifo.io.popBusy)
+    /** STATUS.QUIET: what the host does, which its read of it is part of, left out */
+    private val path = new Settled(moving)
+    control.registers.io.quiet := path.quiet && !near
+    private val all = new Settled(moving || accessed)
+    io.quiet := all.quiet && !near
     io.wake_ns := wake
   }
 }
