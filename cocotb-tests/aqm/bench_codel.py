@@ -46,7 +46,7 @@ class Bench:
         dut = self.dut
         for valid in (
             dut.departure_valid,
-            dut.emptied_valid,
+            dut.emptied,
             dut.config_valid,
             dut.request_valid,
             dut.commit_valid,
@@ -165,9 +165,8 @@ class Bench:
             dut.clear.value = 1 << q
             self.models[q].clear()
             self.seen["clear"] += 1
-        elif event < 0.002 and n >= 1:
-            dut.emptied_valid.value = 1
-            dut.emptied_payload_queue.value = q
+        elif event < 0.002:
+            dut.emptied.value = 1 << q
             self.models[q].emptied()
             self.seen["emptied"] += 1
         await self.cycle(jump)
@@ -175,7 +174,7 @@ class Bench:
             for model in self.models:
                 model.sweep(self.now)
         dut.clear.value = 0
-        dut.emptied_valid.value = 0
+        dut.emptied.value = 0
 
 
 FATES = {ACCEPT: "accept", MARK: "mark", DROP: "drop"}

@@ -37,7 +37,7 @@ def _signed(value: int, bits: int) -> int:
 
 
 class Bench:
-    """The RTL and four golden averages side by side. Within a cycle: request, emptied, hint, clear."""
+    """The RTL and four golden averages side by side. Within a cycle: request, emptied, withdraw, applied, hint, clear."""
 
     def __init__(self, dut: Any, seed: int) -> None:
         self.dut = dut
@@ -56,11 +56,11 @@ class Bench:
         dut = self.dut
         for signal in (
             dut.hint_valid,
-            dut.hint_payload_queue,
-            dut.hint_payload_nowNs,
-            dut.emptied_valid,
-            dut.emptied_payload_queue,
-            dut.emptied_payload_nowNs,
+            dut.hint_payload,
+            dut.withdraw,
+            dut.emptied,
+            dut.applied,
+            dut.nowNs,
             dut.request_valid,
             dut.clear,
             dut.quantity,
@@ -103,10 +103,18 @@ class Bench:
                 assert age <= HINT_CYCLES, f"cycle {self.n}: stall({q}) {age} cycles after its hint"
 
     async def cycle(
-        self, request: Request | None = None, hint: int | None = None, emptied: int | None = None, clear: int = 0
+        self,
+        request: Request | None = None,
+        hint: int | None = None,
+        emptied: int = 0,
+        clear: int = 0,
+        withdraw: bool = False,
+        applied: int = 0,
     ) -> None:
-        """Drive the inputs of this cycle, go on to the next and compare its outputs."""
+        """Drive the inputs of this cycle, go on to the next and compare its outputs. A bit a queue: `emptied`, `clear`,
+        `applied`."""
         dut = self.dut
+        dut.nowNs.value = self.now
         dut.request_valid.value = request is not None
         if request is not None:
             q = request.queue
@@ -123,16 +131,29 @@ class Bench:
                 )
             )
             self.hints[q].clear()
-        dut.emptied_valid.value = emptied is not None
-        if emptied is not None:
-            dut.emptied_payload_queue.value = emptied
-            dut.emptied_payload_nowNs.value = self.now
-            self.models[emptied].emptied(self.now)
-            self.hints[emptied].clear()
+        dut.emptied.value, dut.withdraw.value, dut.applied.value = emptied, withdraw, applied
+        for q, model in enumerate(self.models):
+            if emptied >> q & 1:
+                model.emptied(self.now)
+                self.hints[q].clear()
+            if withdraw and model.withdraw():
+                self.hints[q].pop()
+                self.seen["withdrawn"] += 1
+            if model.again and hint is None:
+                model.compute_again(self.now, self.params[q])
+                self.hints[q] = [self.n]
+                self.seen["computed again"] += 1
+            if applied >> q & 1:
+                model.applied()
+                self.hints[q] = [self.n] if self.hints[q] else []
+            if hint not in (None, q):
+                model.other_hint()
         dut.hint_valid.value = hint is not None
         if hint is not None:
-            dut.hint_payload_queue.value = hint
-            dut.hint_payload_nowNs.value = self.now
+            dut.hint_payload.value = hint
+            if self.models[hint].again:
+                self.hints[hint].clear()
+                self.seen["joined"] += 1
             self.models[hint].hint(self.now, self.params[hint])
             self.hints[hint].append(self.n)
         dut.clear.value = clear
@@ -155,6 +176,16 @@ class Bench:
         """Registers of a queue; nothing may be in flight."""
         self.params[queue], self.units[queue] = params, unit
         await self.config.write(queue, red_words(params, self.rng), self.cycle)
+
+    def _emptied(self, style: Style, request: Request | None) -> int:
+        """Queues that become empty in a cycle: none, one, or two."""
+        rng = self.rng
+        if rng.random() >= style.emptied:
+            return 0
+        emptied = 1 << rng.choice(style.queues) | (1 << rng.choice(style.queues) if rng.random() < 0.3 else 0)
+        if request is not None and request.packets == 0:
+            emptied &= ~(1 << request.queue)
+        return emptied
 
     async def phase(self, style: Style, requests: int) -> None:
         """One set of registers, `requests` requests in the style's manner."""
@@ -182,9 +213,7 @@ class Bench:
                 wait = rng.choice(style.gaps)
             wait -= 1
             hint = rng.choice(style.queues) if rng.random() < style.hints else None
-            emptied = rng.choice(style.queues) if rng.random() < style.emptied else None
-            if request is not None and request.queue == emptied and request.packets == 0:
-                emptied = None
+            emptied = self._emptied(style, request)
             clear = 1 << rng.choice(style.queues) if rng.random() < 0.003 else 0
             await self.cycle(request, hint, emptied, clear)
         await self.drain()
@@ -238,3 +267,88 @@ async def hints_in_every_cycle(dut: Any) -> None:
     for _ in range(20):
         await bench.phase(style, 100)
     assert bench.seen["decayed"] > 100
+
+
+@cocotb.test()
+async def applies_and_frames_that_do_not_come(dut: Any) -> None:
+    """Words change with hints of the queue before, during and after it; frames take their hints back. Meanwhile the
+    other queues go on. A request never uses old words, nor the header of a frame that did not come."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    rng, style = bench.rng, Style(empty=0.8, hints=0.2, emptied=0.03)
+    for _ in range(25):
+        stimulus = Stimulus(style, rng)
+        for q in range(QUEUES):
+            await bench.configure(q, preload_params(stimulus.params[q]), stimulus.units[q])
+            await bench.cycle(replace(stimulus.request(q, bench.now), packets=1))
+            await bench.drain()
+            await bench.configure(q, stimulus.params[q], stimulus.units[q])
+        writes: deque[tuple[int, int]] = deque()
+        changing, since, wait, open_ = -1, 0, 0, False
+        for n in range(1500):
+            if rng.random() < 0.05:
+                bench.now = (bench.now + int(2 ** (rng.choice((12, 20, 40)) * rng.random()))) % TIME
+            applied = 0
+            if changing < 0 and rng.random() < 0.02 and n < 1400:
+                changing, since = rng.randrange(QUEUES), n
+                new = Stimulus(style, rng).params[changing]
+                writes.extend(sorted(red_words(new, rng).items()))
+            bench.config.idle()
+            if changing >= 0 and n > since + LATENCY and writes:
+                word, data = writes.popleft()
+                dut.config_valid.value, dut.config_payload_queue.value = 1, changing
+                dut.config_payload_word.value, dut.config_payload_data.value = word // 4, data
+            elif changing >= 0 and n > since + LATENCY:
+                applied, bench.params[changing] = 1 << changing, new
+            request = None
+            if wait <= 0:
+                request = stimulus.request(rng.randrange(QUEUES), bench.now)
+                if request.queue == changing or request.packets == 0 and bench.stalled[request.queue]:
+                    request = None
+                else:
+                    wait = rng.choice((4, 5, 9, 30))
+            wait -= 1
+            hint = rng.randrange(QUEUES) if rng.random() < (0.5 if applied else style.hints) else None
+            withdraw = open_ and rng.random() < (0.3 if hint is not None or applied else 0.05)
+            await bench.cycle(request, hint, bench._emptied(style, request), 0, withdraw, applied)
+            open_ = hint is not None or open_ and not withdraw
+            if applied:
+                changing = -1
+        await bench.drain()
+    seen = bench.seen
+    dut._log.info(f"{dict(seen)}")
+    assert min(seen["decayed"], seen["withdrawn"], seen["computed again"]) > 100 and seen["joined"] > 20
+
+
+@cocotb.test()
+async def an_apply_counts_for_a_frame_that_is_coming_in(dut: Any) -> None:
+    """One slot a ns before the apply, one in 16 ns after it; w = 1/2. At the apply the hint is in each of its stages, or
+    done. What is expected is arithmetic: 1024, halved for every 16 ns since the queue became empty, and for the request."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    fast = RedParams(weight=1 << 35, decay=1 << 36, idle_mantissa=1, idle_exponent=0)
+    slow = replace(fast, idle_mantissa=1 << 12, idle_exponent=16)
+    writes = sorted(red_words(slow, bench.rng).items())
+    for age in range(1, len(writes) + 1):
+        q = age % QUEUES
+        await bench.configure(q, preload_params(fast), 0)
+        await bench.cycle(Request(q, bench.now, 64, 1024, 1, 1, 0, 0))
+        await bench.drain()
+        await bench.configure(q, fast, 0)
+        begin = bench.now
+        await bench.cycle(emptied=1 << q)
+        for n, (word, data) in enumerate(writes):
+            dut.config_valid.value, dut.config_payload_queue.value = 1, q
+            dut.config_payload_word.value, dut.config_payload_data.value = word // 4, data
+            await bench.cycle(hint=q if len(writes) - n == age else None)
+        bench.config.idle()
+        bench.params[q] = slow
+        await bench.cycle(applied=1 << q)
+        idle = bench.now - begin
+        assert bench.stalled[q], "the arrival has to wait"
+        while bench.stalled[q]:
+            await bench.cycle()
+        await bench.cycle(Request(q, bench.now, 64, 0, 0, 0, 0, 0))
+        await bench.drain()
+        assert int(getattr(dut, f"live_{q}").value) >> 22 == 1024 >> 1 + (idle >> 4) > 0
+    assert len(writes) > 11

@@ -91,7 +91,7 @@ class Bench:
             *(getattr(dut, f"commit_payload_{n}") for n in ("queue", "length", "selected", "dropped")),
             *(getattr(dut, f"config_payload_{n}") for n in ("queue", "word", "data")),
             *(getattr(dut, f"request_payload_{n}") for n in ("policy", "packets", "frames")),
-            *(getattr(dut, f"{n}_valid") for n in ("request", "commit", "config", "hint", "emptied", "departure")),
+            *(getattr(dut, f"{n}_valid") for n in ("request", "commit", "config", "hint", "departure")),
             dut.clear,
             dut.applied,
             dut.nowNs,

@@ -270,6 +270,8 @@ class Bench(bench_red_policy.Bench):
             assert not int(dut.tick_valid.value), f"cycle {self.n}: a tick of a queue that is being applied"
             self.seen["void ticks"] += 1
         await self.cycle(clear=clear)
+        for q in queues:
+            self.ewma[q].applied()
         self.dut.applied.value = 0
         self.renewing = set()
 

@@ -109,11 +109,9 @@ class Bench:
             dut.applied,
             dut.clear,
             dut.hint_valid,
-            dut.hint_payload_queue,
-            dut.hint_payload_nowNs,
-            dut.emptied_valid,
-            dut.emptied_payload_queue,
-            dut.emptied_payload_nowNs,
+            dut.hint_payload,
+            dut.withdraw,
+            dut.emptied,
             dut.request_valid,
             dut.request_payload_policy,
             dut.commit_valid,
@@ -249,16 +247,17 @@ class Bench:
             self.hints[q].clear()
             rise = self.rise(request, before, step.average)
             self.taking.append(Taking(self.n, request, step.average, step.idle_slots, rise))
-        dut.emptied_valid.value = emptied is not None
+        dut.emptied.value = 0 if emptied is None else 1 << emptied
         if emptied is not None:
-            dut.emptied_payload_queue.value = emptied
-            dut.emptied_payload_nowNs.value = self.now
             self.ewma[emptied].emptied(self.now)
             self.hints[emptied].clear()
+        for q, ewma in enumerate(self.ewma):
+            if ewma.again and hint is None:
+                ewma.compute_again(self.now, self.params[q])
+                self.hints[q] = [self.n]
         dut.hint_valid.value = hint is not None
         if hint is not None:
-            dut.hint_payload_queue.value = hint
-            dut.hint_payload_nowNs.value = self.now
+            dut.hint_payload.value = hint
             self.ewma[hint].hint(self.now, self.params[hint])
             self.hints[hint].append(self.n)
         if self.taking and self.taking[0].requested + COUNT_STAGE == self.n:

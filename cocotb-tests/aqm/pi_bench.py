@@ -287,10 +287,7 @@ class PiBench(ABC):
             dut.departure_payload_sojournNs.value = departure.sojourn
             dut.departure_payload_packets.value = departure.packets
             dut.departure_payload_ecn.value = departure.ecn
-        dut.emptied_valid.value = emptied is not None
-        if emptied is not None:
-            dut.emptied_payload_queue.value = emptied
-            dut.emptied_payload_nowNs.value = self.now
+        dut.emptied.value = 0 if emptied is None else 1 << emptied
         self._delays(*self.last)
         self.last = (request, departure, emptied)
         dut.config_valid.value = bool(self.writes)
@@ -321,8 +318,8 @@ class PiBench(ABC):
 
 INPUTS = [
     "nowNs", "config_valid", "config_payload_queue", "config_payload_word", "config_payload_data", "selected",
-    *(f"unit_{q}" for q in range(QUEUES)), "applied", "clear", "hint_valid", "hint_payload_queue", "hint_payload_nowNs",
-    "emptied_valid", "emptied_payload_queue", "emptied_payload_nowNs", "request_valid", "request_payload_queue",
+    *(f"unit_{q}" for q in range(QUEUES)), "applied", "clear", "hint_valid", "hint_payload", "withdraw",
+    "emptied", "request_valid", "request_payload_queue",
     "request_payload_policy", "request_payload_nowNs", "request_payload_length", "request_payload_bytes",
     "request_payload_packets", "request_payload_frames", "request_payload_ecn", "request_payload_draw", "commit_valid",
     "commit_payload_queue", "commit_payload_length", "commit_payload_selected", "commit_payload_dropped",

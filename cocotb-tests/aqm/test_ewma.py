@@ -15,6 +15,8 @@ CASES = [
     "any_register_value",
     "time_wraps",
     "hints_in_every_cycle",
+    "applies_and_frames_that_do_not_come",
+    "an_apply_counts_for_a_frame_that_is_coming_in",
 ]
 HALF = RedParams(weight=1 << 35, decay=decay_of(1 << 35), idle_mantissa=1, idle_exponent=0)
 

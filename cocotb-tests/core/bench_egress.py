@@ -150,6 +150,40 @@ async def does_nothing_before_wake_ns_while_quiet(dut: Any) -> None:
 
 
 @cocotb.test()
+async def tells_the_host_whether_anything_moves(dut: Any) -> None:
+    """STATUS.QUIET leaves out the accesses by which it is read: high however often it is read, with nothing to do or while
+    the shaper holds everything back; low while anything moves or may."""
+    bench = await Bench(dut, "status").start()
+
+    async def quiet() -> int:
+        return await bench.read(CORE["STATUS"]) >> 2 & 1
+
+    await bench.until_quiet(4000)
+    for _ in range(5):
+        assert [await quiet() for _ in range(4)] == [1] * 4
+        bench.stall = lambda _: True
+        for _ in range(3):
+            bench.send(ip_frame(bench.rng, 200))
+        await bench.cycles(10)
+        assert [await quiet() for _ in range(20)] == [0] * 20, "a packet waits for the egress"
+        bench.stall = lambda _: False
+        await bench.drain()
+        await bench.cycles(60)
+        assert await bench.read(CORE["FREE_CELLS"]) == bench.cells - 1
+    assert await quiet() == 1
+    # 200 bytes at 1 Mbit/s: 1.8 ms; the first packet leaves at once
+    await bench.shape("1Mbit", 200)
+    for _ in range(4):
+        bench.send(ip_frame(bench.rng, 200))
+    while bench.jobs:
+        await bench.cycles(10)
+    assert await quiet() == 0
+    await bench.cycles(150)
+    assert [await quiet() for _ in range(4)] == [1] * 4 and await bench.read(CORE["HELD_PACKETS"]) > 0
+    bench.raise_errors()
+
+
+@cocotb.test()
 async def says_there_is_no_deadline_when_nothing_waits(dut: Any) -> None:
     """wake_ns = now_ns − 1; nothing happens over any time; the next frame is dealt with as ever."""
     bench = await Bench(dut, "no deadline").start()

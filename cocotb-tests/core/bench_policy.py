@@ -205,3 +205,56 @@ async def waits_for_the_decay_of_its_own_queue_only(dut: Any) -> None:
     waits = {r.at - s.last for r, s in zip(arrivals, bench.sent, strict=True) if r.queue == 1}
     # core.md: the last beat in cycle 7, s0 in cycle 14, when the decay of the arrival's own queue is known
     assert waits == {7}, f"requests of queue 1 come {sorted(waits)} cycles after the last beat"
+
+
+def _comes_to_nothing(bench: Bench, kind: str, dscp: int) -> None:
+    """A frame whose header asks for a queue, and that does not arrive there."""
+    rng = bench.rng
+    if kind == "bad":
+        bench.send(ip_frame(rng, rng.choice((60, 300)), dscp=dscp), tuser=1)
+    elif kind == "oversize":
+        bench.send(ip_frame(rng, 700, dscp=dscp))
+    elif kind == "runt":
+        bench.send(ip_frame(rng, 60, dscp=dscp)[: rng.choice((7, 13))])
+    else:  # cut inside its IP header: it goes to the default queue, which is another
+        bench.send(ip_frame(rng, 60, dscp=dscp)[: rng.randrange(25, 34)])
+
+
+@cocotb.test()
+async def a_frame_that_does_not_come_takes_its_hint_back(dut: Any) -> None:
+    """Idle time ends with the header of the frame that arrives, not with that of an earlier one that came to nothing, be it
+    long before or right before it. With slots of 4 us, by division alone."""
+    bench = await Bench(dut, "withdrawn").start()
+    rng = bench.rng
+    await bench.map_dscp([d % 2 for d in range(64)])
+    await bench.core_write(MAX_FRAME=600)
+    for q in range(2):
+        await bench.configure(q, "red", limit_bytes=14000, min=100, max=12000, weight=0.05, avpkt=500,
+                              bandwidth="1Gbit", probability=0.1)  # fmt: skip
+    expected: list[int] = []
+    for kind in ("bad", "oversize", "runt", "cut", "bad"):
+        for near in (False, True):
+            bench.stall = lambda _: True
+            for _ in range(10):
+                bench.send(ip_frame(rng, 500, dscp=1), gap=2)
+            while bench.jobs:
+                await bench.cycles(20)
+            bench.stall = lambda _: False
+            await bench.drain()
+            await bench.until_quiet()
+            bench.skip(20_000 if not near else 400_000)
+            await bench.cycles(3)
+            for _ in range(rng.choice((1, 3))):
+                _comes_to_nothing(bench, kind, 1)
+            if not near:
+                await bench.drain()
+                await bench.until_quiet()
+                bench.skip(380_000)
+                await bench.cycles(3)
+            bench.send(ip_frame(rng, 64, dscp=1))
+            await bench.drain()
+            expected.append(400_000 // 4_000)
+    report = await bench.check()
+    got = [r.idle_slots for r, _ in report.decisions if r.queue == 1 and r.length == 64]
+    # the cycles of draining and of waiting for quiet are idle time too: less than 8000 ns
+    assert len(got) == len(expected) and all(e <= g <= e + 2 for g, e in zip(got, expected, strict=True)), got

@@ -48,8 +48,15 @@ HINT_LAG = (1, 5)
 #: an arrival waits no longer than this: 32 in the FIFO, four cycles each, and a configuration that is taken over
 WAITS = 250
 
-#: cycles from a grant to `emptied` at Ewma
+#: cycles from a grant to `emptied` at Ewma, and from a refund (its commit)
 EMPTIED_LAG = (2, 7)
+REFUSED_LAG = (1, 4)
+#: a change of q comes to Backlog: cycles from s0 (an arrival enters) and from a grant (admit.md, queues.md)
+ENTERS, LEAVES = 1, 3
+#: a frame shorter than this may turn out to have no IP header: its hint then comes with its end
+DOUBTFUL = 80
+#: no such frame takes longer, gaps included
+LONGEST = 2000
 #: cycles from s0 to the request at Ewma
 REQUEST_LAG = (0, 1)
 
@@ -188,7 +195,7 @@ class Sent:
         tagged = int.from_bytes(self.data[12:14], "big") in frame.TAGS
         number = 2 if tagged else 1
         at = self.beats[number] if number < len(self.beats) else self.last
-        return at + HINT_LAG[0], at + HINT_LAG[1]
+        return at + HINT_LAG[0], (self.last if len(self.data) < DOUBTFUL else at) + HINT_LAG[1]
 
 
 class TracedEwma(Ewma):
@@ -311,24 +318,37 @@ class Report:
 class IdleTime:
     """Bounds m, the idle slots that an arrival to an empty queue may have found (ewma.md, Idle time).
 
-    The cycles of a hint and of `emptied` are known within HINT_LAG and EMPTIED_LAG. m must be floor(i / s) for an
-    i from that window, of a hint that no event certainly made stale; 0 also if no hint is certainly valid.
+    The cycles of a hint and of `emptied` are known within HINT_LAG, EMPTIED_LAG and REFUSED_LAG. m must be floor(i / s)
+    for an i from that window, of a hint that no event certainly made stale; 0 also if no hint is certainly valid. An
+    apply counts for the hints before it. Frames that did not become arrivals have taken their hints back.
     """
 
     def __init__(self, sent: Sequence[Sent], queues: int, time_of: Callable[[int], int]) -> None:
+        """`sent`: the frames that became arrivals."""
         self.time_of = time_of
-        #: any frame's header may hint at any queue: one that ends inside it has no queue of its own
         self.hints: list[list[tuple[int, int]]] = [[] for _ in range(queues)]
         for s in sent:
-            whole = s.meta is not None and s.meta.length >= 80
-            for queue in [s.meta.queue] if whole and s.meta else range(queues):
-                self.hints[queue].append(s.hint)
-        self.uncertain = [s for s in sent if s.meta is None or s.meta.length < 80]
+            assert s.meta is not None
+            self.hints[s.meta.queue].append(s.hint)
+        self.applies: list[list[tuple[int, int]]] = [[] for _ in range(queues)]
         #: (first cycle, last cycle, idle time starts here)
         self.events: list[list[tuple[int, int, bool]]] = [[(-1, -1, True)] for _ in range(queues)]
 
-    def emptied(self, queue: int, at: int) -> None:
-        self.events[queue].append((at + EMPTIED_LAG[0], at + EMPTIED_LAG[1], True))
+    def emptied(self, queue: int, at: int, lag: tuple[int, int] = EMPTIED_LAG) -> None:
+        self.events[queue].append((at + lag[0], at + lag[1], True))
+
+    def apply(self, queue: int, first: int, last: int) -> None:
+        """A configuration was taken over: what hints before it began is computed up to that time."""
+        self.applies[queue].append((first, last + HINT_LAG[1]))
+
+    def _until(self, queue: int, hint: tuple[int, int], at: int) -> tuple[int, int]:
+        """First and last cycle up to which the decay that a hint began is computed, for a request of cycle `at`."""
+        first, last = hint
+        for begin, end in self.applies[queue]:
+            if begin <= at and end >= hint[0]:
+                done = hint[1] < begin and end < at
+                first, last = begin if done else first, max(last, end)
+        return first, last
 
     def request(self, queue: int, at: int, empty: bool) -> None:
         self.events[queue].append((at + REQUEST_LAG[0], at + REQUEST_LAG[1], empty))
@@ -340,13 +360,14 @@ class IdleTime:
         ranges: list[tuple[int, int]] = []
         certain = False
         hints = self.hints[r.queue]
-        at = bisect_left(hints, (stale_before - HINT_LAG[1], 0))
+        at = bisect_left(hints, (stale_before - LONGEST, 0))
         for first, last in hints[at:]:
             if first > r.at + 1:
                 break
             if last < stale_before:
                 continue
             certain |= first > max((e[1] for e in events), default=-1) and last <= r.at
+            first, last = self._until(r.queue, (first, last), r.at)
             starts = [e for e in events if e[2] and e[0] <= last] or [(-1, -1, True)]
             latest = max(e[0] for e in starts)
             starts = [e for e in starts if e[1] >= latest]
@@ -462,14 +483,24 @@ class Core:
                 if r.queue == q:
                     backlog.add("leave", r.at, r.length)
                     cells.add("leave", r.at, cells_of(r.length))
-        idle = IdleTime(sent, self.queues, self.time_of)
+        idle = IdleTime(frames, self.queues, self.time_of)
+        for c in changes:
+            idle.apply(c.queue, c.first, c.last)
         emptied = deque(r for r in departures if r.held_packets == 0)
+        #: refused arrivals, of which it is not known yet whether they left their queue empty
+        refused: deque[tuple[int, int]] = deque()
         pending = sorted(changes, key=lambda c: c.first)
         for r in arrivals:
             while emptied and emptied[0].at <= r.at:
                 e = emptied.popleft()
                 idle.emptied(e.queue, e.at)
+            while refused and refused[0][0] < r.at:
+                at, queue = refused.popleft()
+                if not self.backlog[queue].held(at - ENTERS, at, at - LEAVES)[1]:
+                    idle.emptied(queue, at, REFUSED_LAG)
             self._arrival(r, idle, pending)
+            if r.action == DROP:
+                refused.append((r.at + COMMIT - self.early, r.queue))
         for group in self.states:
             self.report.oracle += group[0].oracle.compared
             self.report.ties += group[0].oracle.tied

@@ -37,8 +37,8 @@ FN_TAKES_COUNT = 12
 #: ared.md: a tick sees averages whose t0 was 4 cycles or more before it; arrivals whose t2 comes after its cycle 41 see it
 ARED_STORES, ARED_WRITES, ARED_ENDS = 5, 41, 44
 #: pie.md: the delay is that of two cycles after the tick's time; a departure is shown four cycles after its grant,
-#: `emptied` comes five after it, a request one after s0, and each counts two cycles later
-DEPARTED, EMPTIED, REQUESTED = 4, 5, 1
+#: `emptied` comes five after it, or two after a commit that refuses, a request one after s0; each counts two cycles later
+DEPARTED, EMPTIED, REFUSED, REQUESTED = 4, 5, 2, 1
 #: a record is on the trace port up to this many cycles after its tick (it waits for a gap between others, trace.md)
 TRACED = 16
 #: a deadline is found this many cycles after it has passed, other queues' ticks and scans included (pie.md, pi2.md, ared.md)
@@ -202,8 +202,8 @@ class Model:
         """Action and cause, of a policy that decides at departure."""
         return 0, 0
 
-    def emptied(self, d: Record) -> None:
-        """A packet that the policy was not asked about left the queue empty."""
+    def emptied(self) -> None:
+        """A packet that the policy was not asked about left the queue empty, or a refused arrival did."""
 
     def tick(self, t: Tick) -> None:
         """Compares a tick."""
@@ -235,7 +235,6 @@ class RedModel(Model):
 
     def __init__(self, words: Mapping[str, int], place: Place, started: tuple[int, int]) -> None:
         self.ewma, self.red, self.rise = TracedEwma(), Red(), Rise()
-        self.first = True
         super().__init__(words, place, started)
 
     def renew(self, words: Mapping[str, int], started: tuple[int, int]) -> None:
@@ -260,8 +259,7 @@ class RedModel(Model):
         gap = max(0, r.time - self.place.idle_since)
         frame = (r.length // 8 + WAITS) * 32 // 5
         low, high = (idle_slots(max(0, i), self.setup.red) for i in (gap - frame, gap))
-        # after a change of policy, m may be of an older header
-        if not (0 if self.first else low) <= r.idle_slots <= high:
+        if not low <= r.idle_slots <= high:
             raise Mismatch(f"m is {r.idle_slots}, expected {low} to {high}")
         self.seen["m bounded"] += 1
         self.place.idle_since = r.time
@@ -285,7 +283,6 @@ class RedModel(Model):
         if self.policy == ARED:
             self._revive(r)
         verdict = self.red.take(average, r.held_packets, r.length, r.ecn, r.draw, params, slots, rise)
-        self.first = False
         return [Ruling(*_plain(verdict))]
 
     def _revive(self, r: Record) -> None:
@@ -549,7 +546,7 @@ class CodelModel(Model):
         self.seen["count > 1"] += self.codel.count > 1
         return (ruling.action, ruling.cause) if not d.exempt else (0, 0)
 
-    def emptied(self, d: Record) -> None:
+    def emptied(self) -> None:
         self.codel.emptied()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from policy_models import (
     NAMES,
     PI2,
     PIE,
+    REFUSED,
     REQUESTED,
     Delays,
     Mismatch,
@@ -66,6 +67,13 @@ class Change:
     written: int
     last: int
     words: dict[str, int]
+
+
+class Refused(NamedTuple):
+    """A refused arrival's refund left its queue empty: the cycle of `emptied`."""
+
+    at: int
+    queue: int
 
 
 @dataclass
@@ -254,13 +262,13 @@ class Check:
             self.zones[c.queue].append((c, policies[c.queue], new))
             policies[c.queue] = new
         events: list[tuple[int, int, Any]] = [
-            *changes, *((r.at, 1, r) for r in self.arrivals), *((d.at, 2, d) for d in self.departures),
-            *((t.at, 3, t) for t in self.ticks),
+            *changes, *((e.at, 1, e) for e in self.refused), *((r.at, 2, r) for r in self.arrivals),
+            *((d.at, 3, d) for d in self.departures), *((t.at, 4, t) for t in self.ticks),
         ]  # fmt: skip
         events.sort(key=lambda e: e[:2])
         for _, kind, event in events:
             try:
-                (self._change, self._arrival, self._departure, self._tick)[kind](event)
+                (self._change, self._refused, self._arrival, self._departure, self._tick)[kind](event)
             except Mismatch as mismatch:
                 model = self.models[event.queue]
                 raise Mismatch(
@@ -298,6 +306,7 @@ class Check:
         self.backlogs = [Backlog() for _ in range(QUEUES)]
         self.linked = [Backlog() for _ in range(QUEUES)]
         late: list[list[tuple[int, int, bool]]] = [[] for _ in range(QUEUES)]
+        self.refused: list[Refused] = []
         for r in self.arrivals:
             self.backlogs[r.queue].add("enter", r.at, r.length)
             late[r.queue].append((r.at + self._commit_at(r), r.length, r.action == DROP))
@@ -309,6 +318,13 @@ class Check:
                     self.linked[q].add("enter", at + 1, length)
         for d in self.departures:
             self.backlogs[d.queue].add("leave", d.at, d.length)
+        left = {(d.queue, d.at + DEPARTS) for d in self.departures}
+        for q, commits in enumerate(late):
+            for at, _, dropped in commits:
+                # at the engines two cycles later; with a departure in the same cycle, that one's record tells
+                empty = self.backlogs[q].held(at - REQUESTED, at, at - DEPARTS)[1] == 0
+                if dropped and empty and (q, at) not in left:
+                    self.refused.append(Refused(at + REFUSED, q))
         for r in self.arrivals:
             held = self.backlogs[r.queue].held(r.at - 1, r.at - SEES_COMMIT, r.at - SEES_LEAVE)
             same(f"q at arrival {r.number}", (r.held_bytes, r.held_packets, r.held_frames), (*held, held[1]))
@@ -416,7 +432,7 @@ class Check:
             self._front(d, zone)
             same("action, marked", (d.action, d.marked), (DROP, marked))
             if d.held_packets == 0:
-                model.emptied(d)
+                model.emptied()
             self.report.outcomes[f"{name} front"] += 1
         else:
             self._shown(d, zone, asked)
@@ -443,6 +459,15 @@ class Check:
             for delays in (self.places[q].pie, self.places[q].pi2):
                 delays.add(d.at + EMPTIED, 0, True)
 
+    def _refused(self, e: Refused) -> None:
+        """A queue became empty with no departure in that cycle."""
+        place = self.places[e.queue]
+        self.models[e.queue].emptied()
+        place.idle_since = e.at * 32 // 5
+        for delays in (place.pie, place.pi2):
+            delays.add(e.at, 0, True)
+        self.report.seen["emptied by a refused arrival"] += 1
+
     def _unsure(self, d: Record, change: Change) -> None:
         """A departure while a deciding policy comes, goes, or gets other parameters: which words it saw is not told.
         It leaves a trace in the state, unless the state starts anew after it."""
@@ -464,7 +489,7 @@ class Check:
             if policy in runs:
                 delays.add(d.at + DEPARTED, d.sojourn if asked[1] else 0, set(runs) == {policy})
                 model: Any = self.models[q]
-                if asked[1] and d.held_packets and model.policy == policy:
+                if asked[1] and model.policy == policy:
                     model.roused(d.at + EMPTIED, d.sojourn)
 
     def _front(self, d: Record, zone: tuple[Change, int, int] | None) -> None:

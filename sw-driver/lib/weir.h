@@ -373,14 +373,15 @@ struct weir_core_counters {
 
 struct weir_live {
 	uint32_t bytes, packets, frames, cells;
-	double average; /* in the queue's unit */
+	double average; /* in the queue's unit; fn: arrival rate in bytes per 2^20 ns; 0 where a policy has none */
 	uint32_t peak_bytes, peak_packets; /* since the last snapshot */
 };
 
 struct weir_core_live {
 	uint64_t now_ns;
 	uint32_t free_cells, free_cells_min, held_packets, generation;
-	int link_up, resetting, quiet, snapshot_busy, apply_busy;
+	int link_up, resetting, snapshot_busy, apply_busy;
+	int quiet; /* nothing but register accesses has moved for 32 cycles, and no deadline is near */
 };
 
 /* Copies all counters at one instant; the two calls below read the copy. */

@@ -115,7 +115,8 @@ class QueueLive:
 
 @dataclass(frozen=True)
 class CoreLive:
-    """The core as it stands; `free_cells_min` since the last snapshot, `generation` counts applies."""
+    """The core as it stands; `free_cells_min` since the last snapshot, `generation` counts applies, `quiet`: nothing but
+    register accesses has moved for 32 cycles, and no deadline is near."""
 
     now_ns: int
     free_cells: int

@@ -54,13 +54,15 @@ object Units {
       proof("DescriptorPool", new weir.formal.DescriptorPoolProperties(smallest, _)) ++
       proof("Queues", new weir.formal.QueuesProperties(tiny, _)) ++
       proof("RedCount", new weir.formal.RedCountProperties(tiny, _)) ++
-      proof("Backlog", new weir.formal.BacklogProperties(c, _)) ++
       proof("Shape", new weir.formal.ShapeProperties(c, _)) ++
       proof("CounterBank", new weir.formal.CounterBankProperties(tiny, steps = false, _)) ++
       proof("CounterSteps", new weir.formal.CounterBankProperties(tiny, steps = true, _)) ++
       proof("TraceFifo", new weir.formal.TraceFifoProperties(smallest, _)) ++ Seq(
         "FreeListUsed" -> (() => new weir.formal.FreeListProperties(smallest, leak = false, used = true)),
         "FreeListUsedLeak" -> (() => new weir.formal.FreeListProperties(smallest, leak = true, used = true)),
+        "BacklogProperties" -> (() => new weir.formal.BacklogProperties(c, None)),
+        "BacklogOnce" -> (() => new weir.formal.BacklogProperties(c, Some("once"))),
+        "BacklogSilent" -> (() => new weir.formal.BacklogProperties(c, Some("silent"))),
         "EgressProperties" -> (() => new weir.formal.EgressProperties(smallest, 80, bounds = false, None)),
         "EgressLink" -> (() => new weir.formal.EgressProperties(smallest, 80, bounds = false, Some("link"))),
         "EgressBounds" -> (() => new weir.formal.EgressProperties(smallest, 9216, bounds = true, None)),

@@ -124,22 +124,25 @@ class WeirCore(c: WeirConfig) extends Component {
     }
   }
 
-  /** RED's average needs to know early that a packet comes to an idle queue. A frame whose queue turns out to be
-    * another than its header promised (it is too short for its IP header) is announced again.
+  /** RED's average needs to know early that a packet comes to an idle queue. A frame that does not come after all takes
+    * its hint back, before the next frame gives one; so does a frame whose queue turns out to be another than its header
+    * promised (it is too short for its IP header), and is announced again, before it is in Admit.
     */
   val hints = new ClockingArea(domain) {
-    val promised = RegNextWhen(ingress.io.hint.queue, ingress.io.hint.valid)
-    val queue = RegNext(ingress.io.end.meta.queue)
-    val late = Flow(c.queueId)
-    late.valid := RegNext(ingress.io.end.valid && ingress.io.end.kind === FrameEnd.good &&
-      ingress.io.end.meta.queue =/= Mux(ingress.io.hint.valid, ingress.io.hint.queue, promised)) init False
-    late.payload := queue
-    val early = Flow(c.queueId)
-    early.valid := ingress.io.hint.valid
-    early.payload := ingress.io.hint.queue
-    val all = FlowMerge(early, late)
-    /** a late hint is on its way */
-    val pending = late.valid || RegNext(late.valid, init = False) || RegNext(RegNext(late.valid, init = False), init = False)
+    private val ends = ingress.io.end.valid
+    /** a frame that ends with its hint, and is not to come: it might follow its predecessor's end at once */
+    private val stillborn = ends && ingress.io.end.kind =/= FrameEnd.good
+    val early = ingress.io.hint.valid && !stillborn
+    private val promised = RegNextWhen(ingress.io.hint.queue, ingress.io.hint.valid)
+    private val other = ingress.io.end.meta.queue =/= Mux(ingress.io.hint.valid, ingress.io.hint.queue, promised)
+
+    /** a cycle after the end; the next frame's hint comes a cycle later still */
+    private val ended = RegNext(ends && !(ingress.io.hint.valid && stillborn)) init False
+    private val differs = RegNextWhen(other, ends)
+    private val arrives = store.io.arrival.valid
+    val late = arrives && differs
+    val withdraw = ended && (!arrives || differs)
+    val queue = Mux(late, store.io.arrival.meta.queue, ingress.io.hint.queue)
   }
 
   /** Which engine serves a queue, which queues decide at departure. */
@@ -162,12 +165,10 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.unit := Vec(queueConfig.map(_.unit))
       unit.io.applied := control.registers.io.applied
       unit.io.clear := clear
-      unit.io.hint.valid := hints.all.valid
-      unit.io.hint.queue := hints.all.payload
-      unit.io.hint.nowNs := nowNs
-      unit.io.emptied.valid := backlog.io.emptied.valid
-      unit.io.emptied.queue := backlog.io.emptied.payload
-      unit.io.emptied.nowNs := nowNs
+      unit.io.hint.valid := hints.early || hints.late
+      unit.io.hint.payload := hints.queue
+      unit.io.withdraw := hints.withdraw
+      unit.io.emptied := backlog.io.emptied
       unit.io.request.valid := admit.io.request.valid && admit.io.requestEngine(n)
       unit.io.request.payload := admit.io.request.payload
       unit.io.commit.valid := admit.io.commit.valid && admit.io.commitEngine(n)
@@ -177,7 +178,6 @@ class WeirCore(c: WeirConfig) extends Component {
       release.io.verdicts(n) << unit.io.departureVerdict
     }
     admit.io.stall := units.map(_.io.stall).foldLeft(B(0, c.queues bits))(_ | _)
-    if (units.nonEmpty) when(hints.pending)(admit.io.stall := B(c.queues bits, default -> True))
     release.io.fill := backlog.io.fill
     release.io.engine := roles.engine
     release.io.decides := roles.decides
@@ -335,7 +335,6 @@ class WeirCore(c: WeirConfig) extends Component {
     registers.traceData := traceFifo.io.data
     registers.statusLinkUp := linkUp
     registers.resetting := control.reset.io.busy
-    registers.quiet := io.quiet
     registers.snapshotBusy := counters.io.snapshotBusy
     registers.now := nowNs
     registers.freeCells := freeList.io.count.resized
@@ -391,15 +390,23 @@ class WeirCore(c: WeirConfig) extends Component {
     val near = limited && (distance.msb || distance < 64)
 
     private val held = queues.io.ready.orR && !schedule.io.throttled
-    val active = RegNext(Seq(
+    private def active(causes: Bool*): Bool = RegNext(causes.orR) init True
+    /** nothing for 32 cycles */
+    private class Settled(active: Bool) extends Area {
+      val idle = Reg(UInt(6 bits)) init 0
+      when(active)(idle := 0) elsewhen (!idle.msb)(idle := idle + 1)
+      val quiet = RegNext(idle.msb && !active) init False
+    }
+    val moving = active(
       io.s_axis.valid, ingress.io.busy, store.io.busy, admit.io.busy, held, schedule.io.busy, egress.io.busy,
-      rewrite.io.busy, closer.io.busy, control.front.io.busy, control.registers.io.busy, control.reset.io.busy,
-      counters.io.busy, traceFifo.io.popBusy, release.io.busy, units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, near
-    ).orR) init True
-    val idle = Reg(UInt(6 bits)) init 0
-    when(active)(idle := 0) elsewhen (!idle.msb)(idle := idle + 1)
-    val quiet = RegNext(idle.msb && !active) init False
-    io.quiet := quiet && !near
+      rewrite.io.busy, closer.io.busy, control.reset.io.busy, release.io.busy,
+      units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, near)
+    val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy, traceFifo.io.popBusy)
+    /** STATUS.QUIET: what the host does, which its read of it is part of, left out */
+    private val path = new Settled(moving)
+    control.registers.io.quiet := path.quiet && !near
+    private val all = new Settled(moving || accessed)
+    io.quiet := all.quiet && !near
     io.wake_ns := wake
   }
 }

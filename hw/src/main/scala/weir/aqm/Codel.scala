@@ -204,7 +204,7 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
   }
 
   for (q <- 0 until c.queues) {
-    when(io.emptied.valid && io.emptied.queue === q)(state.above(q) := False)
+    when(io.emptied(q))(state.above(q) := False)
     when(stage(1) && d1.queue === q) {
       state.dropping(q) := d1.nextDropping
       state.above(q) := d1.above

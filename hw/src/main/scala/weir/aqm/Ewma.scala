@@ -15,9 +15,12 @@ case class Ewma(c: WeirConfig) extends Component {
   val io = new Bundle {
     val config = slave(Flow(ConfigWrite(c)))
     /** a frame of that queue is coming in */
-    val hint = slave(Flow(QueueTime(c)))
-    /** a departure left that queue empty */
-    val emptied = slave(Flow(QueueTime(c)))
+    val hint = slave(Flow(c.queueId))
+    /** pulses: see [[PolicyPorts]] */
+    val withdraw = in Bool ()
+    val emptied, applied = in(Bits(c.queues bits))
+    /** the time of all these */
+    val nowNs = in(c.time)
     /** a request of that queue, should it find the queue empty, has to wait */
     val stall = out(Bits(c.queues bits))
     val request = slave(Flow(PolicyRequest(c)))
@@ -43,7 +46,10 @@ case class Ewma(c: WeirConfig) extends Component {
   val decay = IdleDecay(c)
   decay.io.config << io.config
   decay.io.hint << io.hint
-  decay.io.emptied << io.emptied
+  decay.io.withdraw := io.withdraw
+  decay.io.emptied := io.emptied
+  decay.io.applied := io.applied
+  decay.io.nowNs := io.nowNs
   decay.io.arrival.valid := io.request.valid
   decay.io.arrival.queue := io.request.queue
   decay.io.arrival.nowNs := io.request.nowNs

@@ -5,35 +5,23 @@ import spinal.lib._
 import weir.{Steps, WeirConfig}
 import weir.csr.{ConfigWrite, LiveWords}
 
-/** A request as the idle time sees it. */
-case class IdleArrival(c: WeirConfig) extends Bundle {
-  val queue = c.queueId
-  val nowNs = c.time
-  /** the queue was found empty */
-  val empty = Bool()
-}
-
-/** How an average decayed: `A_idle = mantissa >> shift`. */
-case class IdleFactor() extends Bundle {
-  /** a result is held and decays by one slot or more */
-  val decays = Bool()
-  val mantissa = UInt(36 bits)
-  val shift = UInt(6 bits)
-  /** m */
-  val slots = UInt(22 bits)
-}
-
 /** Computes `A_idle ≈ (1−w)^(m+1)·2^36` while a frame is still coming in (docs/modules/ewma.md).
   *
-  * Latency: a hint at c0 is held from c11 on, until the next request or `emptied` of its queue. Throughput: one hint a
-  * cycle. `factor` is combinational from `arrival.queue`. The last step, the shift by the integer part of the
-  * exponent, is left to the user, who has time for it. Idle times of 2^47 ns and more count as 0.
+  * Latency: a hint at c0 is held from c11 on, until the next request or `emptied` of its queue, or until it is
+  * withdrawn. An apply of the queue has it computed again, with the new words. Throughput: one hint a cycle. `factor` is
+  * combinational from `arrival.queue`. The last step, the shift by the integer part of the exponent, is left to the user,
+  * who has time for it. Idle times of 2^47 ns and more count as 0.
   */
 case class IdleDecay(c: WeirConfig) extends Component {
   val io = new Bundle {
     val config = slave(Flow(ConfigWrite(c)))
-    val hint = slave(Flow(QueueTime(c)))
-    val emptied = slave(Flow(QueueTime(c)))
+    val hint = slave(Flow(c.queueId))
+    /** pulse: the frame of the last hint before this cycle does not come */
+    val withdraw = in Bool ()
+    /** pulses, a bit a queue: it has become empty; its words have been replaced */
+    val emptied, applied = in(Bits(c.queues bits))
+    /** the time of all these */
+    val nowNs = in(c.time)
     val arrival = slave(Flow(IdleArrival(c)))
     val factor = out(IdleFactor())
     val stall = out(Bits(c.queues bits))
@@ -43,46 +31,96 @@ case class IdleDecay(c: WeirConfig) extends Component {
   private val words = new LiveWords(c, RedFamily.named("RED_DECAY_LO", "RED_DECAY_HI", "RED_IDLE_RATE"), io.config)
 
   val arrivals = PerQueue.select(c.queues, io.arrival.valid, io.arrival.queue)
-  val empties = PerQueue.select(c.queues, io.emptied.valid, io.emptied.queue)
-  val hints = PerQueue.select(c.queues, io.hint.valid, io.hint.queue)
   /** every hint of these queues that came in an earlier cycle is stale */
-  val stale = arrivals | empties
+  val stale = arrivals | io.emptied
+  val goneStale = io.arrival.valid || io.emptied.orR
 
   /** when the queue became empty; the later event wins, and `emptied` in one cycle */
   val idleSince = Vec.fill(c.queues)(Reg(c.time) init 0)
   when(io.arrival.valid && io.arrival.empty) {
     for (q <- 0 until c.queues) when(arrivals(q))(idleSince(q) := io.arrival.nowNs)
   }
-  when(io.emptied.valid) {
-    for (q <- 0 until c.queues) when(empties(q))(idleSince(q) := io.emptied.nowNs)
+  when(io.emptied.orR) {
+    for (q <- 0 until c.queues) when(io.emptied(q))(idleSince(q) := io.nowNs)
   }
 
-  /** a hint, stale or not, is in cn */
-  val moves = new Steps(io.hint.valid, 10)
   /** the queue whose hint is in stage cn and not stale, one bit a queue; stages 1 to 10, the first in the lowest bits:
     * one register, which is one word to the cycle model
     */
   val alive = Reg(Bits(10 * c.queues bits)) init 0
-  alive := alive.resize(9 * c.queues) ## hints
-  when(io.arrival.valid || io.emptied.valid) {
-    alive := (alive.resize(9 * c.queues) & ~Cat(Seq.fill(9)(stale))) ## hints
+  private def stages(q: Int): Bits = Cat((0 until 10).map(n => alive(n * c.queues + q)))
+  /** c11: a queue's result */
+  val holds = Reg(Bits(c.queues bits)) init 0
+
+  /** Where the last hint is, which alone may be withdrawn. */
+  val last = new Area {
+    /** bit n − 1: in cn, stale or not; none if it has to do for older ones too */
+    val at = Reg(Bits(10 bits)) init 0
+    /** its result is held */
+    val held = Reg(Bits(c.queues bits)) init 0
+    private def some(q: Int => Bool): Bits = Meaningful(io.applied.orR)(B((0 until c.queues).map(q)))
+    /** its queue, if it is not stale */
+    val of = some(q => (stages(q) & at).orR || held(q))
+    /** queues with an older hint that is not stale */
+    val others = some(q => (stages(q) & ~at).orR || holds(q) && !held(q))
   }
+
+  /** An apply is followed by a hint of its own if there were hints before it that are not stale. It goes when no other
+    * comes; if one of its queue comes, that one does for all.
+    */
+  val again = new Area {
+    val valid = RegInit(False)
+    /** it stands for the last hint alone, and is withdrawn with it */
+    val only = Reg(Bool())
+    val queue = Reg(c.queueId)
+    val counts = valid && !PerQueue.bit(stale, queue) && !(io.withdraw && only)
+    val goes = counts && !io.hint.valid
+    private val alone = last.of & ~last.others & B(c.queues bits, default -> !io.withdraw)
+    val wanted = io.applied & ~stale & (last.others | alone)
+    /** a hint comes for a queue for which one has to go again */
+    val joined = io.hint.valid && (PerQueue.bit(wanted, io.hint.payload) || counts && queue === io.hint.payload)
+    valid := counts && io.hint.valid && !joined
+    only clearWhen io.hint.valid
+    when(io.applied.orR) {
+      for (q <- 0 until c.queues) when(wanted(q)) {
+        valid := !joined
+        only := !last.others(q) && !io.hint.valid
+        queue := q
+      }
+    }
+  }
+
+  /** c0 */
+  val starts = io.hint.valid || again.goes
+  val hinted = Mux(io.hint.valid, io.hint.payload, again.queue)
+  /** a hint, stale or not, is in cn */
+  val moves = new Steps(starts, 10)
+
+  private val newest = PerQueue.select(c.queues, starts, hinted)
+  alive := alive.resize(9 * c.queues) ## newest
+  when(goneStale || io.applied.orR || io.withdraw) {
+    val kept = Seq.tabulate(9)(n => ~stale & ~io.applied & B(c.queues bits, default -> !(io.withdraw && last.at(n))))
+    alive := (alive.resize(9 * c.queues) & Cat(kept)) ## newest
+  }
+  last.at := (last.at ## False).resize(10)
+  when(io.withdraw)(last.at := 0)
+  when(io.hint.valid || again.goes && again.only)(last.at := (!again.joined).asBits.resize(10))
 
   /** i = max(0, now − idleSince), sign still in bit 47 */
   val c0 = new Area {
-    val emptiedNow = io.emptied.valid && io.emptied.queue === io.hint.queue
-    val arrivedNow = io.arrival.valid && io.arrival.empty && io.arrival.queue === io.hint.queue
-    /** three subtractions rather than one after the choice: which it is comes late */
+    val emptiedNow = PerQueue.bit(io.emptied, hinted)
+    val arrivedNow = io.arrival.valid && io.arrival.empty && io.arrival.queue === hinted
+    /** two subtractions rather than one after the choice: which it is comes late */
     val idleNs = UInt(c.timeWidth bits)
-    idleNs := io.hint.nowNs - PerQueue(idleSince, io.hint.queue)
-    when(arrivedNow)(idleNs := io.hint.nowNs - io.arrival.nowNs)
-    when(emptiedNow)(idleNs := io.hint.nowNs - io.emptied.nowNs)
-    val rate = RedFamily.scaled(words("RED_IDLE_RATE", io.hint.queue))
+    idleNs := io.nowNs - PerQueue(idleSince, hinted)
+    when(arrivedNow)(idleNs := io.nowNs - io.arrival.nowNs)
+    when(emptiedNow)(idleNs := 0)
+    val rate = RedFamily.scaled(words("RED_IDLE_RATE", hinted))
   }
 
   /** i·Rm, partial products */
   val c1 = new Area {
-    val queue = RegNextWhen(io.hint.queue, moves(0))
+    val queue = RegNextWhen(hinted, moves(0))
     val idleNs = RegNextWhen(c0.idleNs, moves(0))
     val rate = RegNextWhen(c0.rate, moves(0))
     val product = new PartialProducts(idleNs(46 downto 0), rate.mantissa, moves(1))
@@ -177,28 +215,33 @@ case class IdleDecay(c: WeirConfig) extends Component {
 
   /** c11: one result a queue; the oldest that is not stale stays */
   val held = for (q <- 0 until c.queues) yield new Area {
-    val valid = RegInit(False)
     val factor = Reg(IdleFactor())
     factor.decays.init(False)
+    val stores = alive(9 * c.queues + q) && !holds(q)
+    val storesLast = stores && last.at(9)
+    val drops = stale(q) || io.applied(q) || io.withdraw && (last.held(q) || storesLast)
   }
   when(moves(10)) {
-    for (q <- 0 until c.queues) when(alive(9 * c.queues + q) && !held(q).valid) {
-      held(q).valid := True
+    for (q <- 0 until c.queues) when(held(q).stores) {
+      holds(q) := True
+      last.held(q) := last.at(9)
       held(q).factor.decays := c10.slots =/= 0
       held(q).factor.mantissa := c10.mantissa
       held(q).factor.shift := c10.shift
       held(q).factor.slots := c10.slots
     }
   }
-  when(io.arrival.valid || io.emptied.valid) {
-    for (q <- 0 until c.queues) when(stale(q)) {
-      held(q).valid := False
+  when(goneStale || io.applied.orR || io.withdraw) {
+    for (q <- 0 until c.queues) when(held(q).drops) {
+      holds(q) := False
+      last.held(q) := False
       held(q).factor.decays := False
     }
   }
+  when(io.hint.valid)(last.held := 0)
   io.factor := PerQueue(Vec(held.map(_.factor)), io.arrival.queue)
-  val under = B(for (q <- 0 until c.queues) yield Cat((0 until 10).map(n => alive(n * c.queues + q))).orR)
-  io.stall := under & ~B(held.map(_.valid))
+  val waits = PerQueue.select(c.queues, again.valid, again.queue)
+  io.stall := waits | B((0 until c.queues).map(stages(_).orR)) & ~holds
 }
 
 object IdleDecay {

@@ -134,9 +134,11 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
   val clear = in(Bits(c.queues bits))
 
   /** a frame of that queue is coming in */
-  val hint = slave(Flow(QueueTime(c)))
-  /** a departure left that queue empty */
-  val emptied = slave(Flow(QueueTime(c)))
+  val hint = slave(Flow(c.queueId))
+  /** pulse: the frame of the last hint before this cycle does not come, or not to that queue */
+  val withdraw = in(Bool())
+  /** pulse: these queues have become empty; their last packet left, or their last pending arrival was refused */
+  val emptied = in(Bits(c.queues bits))
   /** a request of that queue, should it find the queue empty, has to wait; in bounded time */
   val stall = out(Bits(c.queues bits))
 

@@ -10,7 +10,7 @@ import weir.WeirConfig
   * A queue is empty once a departure, a request or `emptied` says so. If the events of a cycle disagree, `emptied` comes last and
   * the departure before it. An event counts a cycle after it came, and is seen by reads in the cycle after that.
   */
-class QueueDelay(c: WeirConfig, departure: Flow[PolicyDeparture], request: Flow[PolicyRequest], emptied: Flow[QueueTime])
+class QueueDelay(c: WeirConfig, departure: Flow[PolicyDeparture], request: Flow[PolicyRequest], emptied: Bits)
     extends Area {
   private val left = new Area {
     private val long = departure.sojournNs(47 downto 32) =/= 0
@@ -21,25 +21,25 @@ class QueueDelay(c: WeirConfig, departure: Flow[PolicyDeparture], request: Flow[
     /** it leaves a delay other than 0 */
     val counts = RegNext(departure.valid && departure.packets =/= 0 && departure.sojournNs =/= 0) init False
   }
-  private class Ending(valid: Bool, queue: UInt) extends Area {
-    val came = RegNext(valid) init False
-    val of = RegNextWhen(queue, valid)
+  private val ended = RegNext(emptied) init 0
+  private val found = new Area {
+    private val empty = request.valid && request.packets === 0
+    val came = RegNext(empty) init False
+    val of = RegNextWhen(request.queue, empty)
   }
-  private val ended = new Ending(emptied.valid, emptied.queue)
-  private val found = new Ending(request.valid && request.packets === 0, request.queue)
 
   private val memory = Mem(UInt(32 bits), c.queues max 2).setName("delays")
   memory.write(left.queue.resized, left.ns, left.valid)
 
   /** queues that have a delay from now on */
   val appears = B(0, c.queues bits)
-  when(left.counts && !(ended.came && ended.of === left.queue)) {
+  when(left.counts && !PerQueue.bit(ended, left.queue)) {
     for (q <- 0 until c.queues) when(left.queue === q)(appears(q) := True)
   }
   val some = Reg(Bits(c.queues bits)) init 0
   private def ends(valid: Bool, queue: UInt): Unit =
     when(valid)(for (q <- 0 until c.queues) when(queue === q)(some(q) := False))
-  ends(ended.came, ended.of)
+  for (q <- 0 until c.queues) when(ended(q))(some(q) := False)
   ends(found.came, found.of)
   ends(left.valid && !left.counts, left.queue)
   when(left.counts)(for (q <- 0 until c.queues) when(appears(q))(some(q) := True))

@@ -22,7 +22,10 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
   val ewma = Ewma(c)
   ewma.io.config << io.config
   ewma.io.hint << io.hint
-  ewma.io.emptied << io.emptied
+  ewma.io.withdraw := io.withdraw
+  ewma.io.emptied := io.emptied
+  ewma.io.applied := io.applied
+  ewma.io.nowNs := io.nowNs
   ewma.io.request << io.request
   ewma.io.clear := io.clear
   ewma.io.quantity := quantity

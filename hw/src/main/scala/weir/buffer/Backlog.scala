@@ -31,8 +31,8 @@ class Backlog(c: WeirConfig) extends Component {
     val fill = out(Vec(Fill(c), c.queues))
     /** cells that queues hold beyond their reserves */
     val sharedUsed = out(UInt(15 bits))
-    /** a departure has left this queue empty */
-    val emptied = master(Flow(c.queueId))
+    /** pulse, as `fill` shows it: these queues have become empty, by a departure or by a refund */
+    val emptied = out(Bits(c.queues bits))
     /** restarts the peaks */
     val snapshot = in Bool ()
     val peakBytes = out(Vec(c.quantity, c.queues))
@@ -57,7 +57,7 @@ class Backlog(c: WeirConfig) extends Component {
     val changeBytes = Reg(SInt(17 bits)) init 0
     val changePackets = Reg(SInt(3 bits)) init 0
     val changeCells = Reg(SInt(11 bits)) init 0
-    val left = RegInit(False)
+    val gone = RegInit(False)
     when(comes) {
       changeBytes := only(entered, io.enter.length).resize(17 bits).asSInt -
         (only(refunded, io.refund.length) +^ only(leaving, io.leave.length)).resize(17 bits).asSInt
@@ -65,7 +65,7 @@ class Backlog(c: WeirConfig) extends Component {
         (refunded.asUInt +^ leaving.asUInt).resize(3 bits).asSInt
       changeCells := only(entered, io.enter.cells).resize(11 bits).asSInt -
         (only(refunded, io.refund.cells) +^ only(leaving, io.leave.cells)).resize(11 bits).asSInt
-      left := leaving
+      gone := refunded || leaving
     }
 
     val bytes = Reg(c.quantity) init 0
@@ -79,7 +79,7 @@ class Backlog(c: WeirConfig) extends Component {
     }
     val emptied = RegInit(False)
     emptied := False
-    when(changes && left)(emptied := packetsAfter === 0)
+    when(changes && gone)(emptied := packetsAfter === 0)
 
     val excess = Reg(UInt(15 bits)) init 0
     val beyond = cells.resize(16 bits).asSInt - io.reserve(q).resize(16 bits).asSInt
@@ -109,6 +109,5 @@ class Backlog(c: WeirConfig) extends Component {
   when(changed)(held := queues.map(_.packets).reduceBalancedTree(_ + _))
   io.held := held
 
-  io.emptied.valid := queues.map(_.emptied).orR
-  io.emptied.payload := OHToUInt(queues.map(_.emptied)).resized
+  io.emptied := B(queues.map(_.emptied))
 }

@@ -7,20 +7,27 @@ import weir.WeirConfig
 import weir.buffer.{Backlog, BacklogChange}
 
 /** A queue's fill is what entered less what was refunded or left, two cycles ago, in bytes, packets and cells; `emptied`
-  * tells of every departure that left its queue with no packet, and of nothing else; the shared cells are the sum of
+  * tells of every departure and refund that left its queue with no packet, also of two at once, and of nothing else; the shared cells are the sum of
   * what queues hold beyond their reserves; peaks are reached and never exceeded.
   *
   * The environment is a buffer: queues never hold less than nothing, each packet has a cell and at most 64 bytes a
   * cell, all queues together have the buffer's cells. Enter, refund and leave come at any time, all at once.
   *
-  * @param leak a refund and a departure in one cycle count as one packet
+  * @param leak None, or `once`: a refund and a departure in one cycle count as one packet; or `silent`: a queue that a
+  *             refund leaves empty is not told of
   */
-class BacklogProperties(c: WeirConfig, leak: Boolean) extends Properties {
-  val dut: Backlog = if (leak) new Backlog(c) {
-    when(queues(0).refunded && queues(0).leaving) {
-      queues(0).changePackets := queues(0).entered.asUInt.resize(3).asSInt - 1
+class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties {
+  val dut: Backlog = leak match {
+    case Some("once") => new Backlog(c) {
+      when(queues(0).refunded && queues(0).leaving) {
+        queues(0).changePackets := queues(0).entered.asUInt.resize(3).asSInt - 1
+      }
     }
-  } else new Backlog(c)
+    case Some("silent") => new Backlog(c) {
+      when(comes)(queues(0).gone := queues(0).leaving)
+    }
+    case _ => new Backlog(c)
+  }
   val enter, refund, leave = any(Flow(BacklogChange(c)))
   dut.io.enter << enter
   dut.io.refund << refund
@@ -51,7 +58,8 @@ class BacklogProperties(c: WeirConfig, leak: Boolean) extends Properties {
     val cells = new Sum(_.cells)
     assume(packets.next <= cells.next && bytes.next <= (cells.next |<< 6))
     val leaves = leave.valid && leave.queue === q
-    val emptied = RegNext((RegNext(leaves) init False) && packets.sum === 0) init False
+    val refused = refund.valid && refund.queue === q
+    val emptied = RegNext((RegNext(leaves || refused) init False) && packets.sum === 0) init False
     // the same of every state: nothing that the solver starts an induction from is impossible
     when(running) {
       assert(bytes.sum >= 0 && packets.sum >= 0 && packets.sum <= cells.sum && bytes.sum <= (cells.sum |<< 6))
@@ -78,7 +86,7 @@ class BacklogProperties(c: WeirConfig, leak: Boolean) extends Properties {
       assert(signed(fill.bytes) === queue.bytes.shown)
       assert(signed(fill.packets) === queue.packets.shown && fill.frames === fill.packets)
       assert(signed(fill.cells) === queue.cells.shown)
-      assert((dut.io.emptied.valid && dut.io.emptied.payload === q) === queue.emptied)
+      assert(dut.io.emptied(q) === queue.emptied)
       // what is under way
       when(changes) {
         assert(dut.queues(q).changeBytes.pull().resize(width) === queue.bytes.sum - queue.bytes.shown)
@@ -99,14 +107,15 @@ class BacklogProperties(c: WeirConfig, leak: Boolean) extends Properties {
         assert(peak >= before(peak) && peakBytes >= before(peakBytes))
       }
     }
-    assert(!dut.io.emptied.valid || held.map(_.emptied).orR)
     assert(signed(dut.io.sharedUsed) === shared)
     for ((queue, value) <- dut.queues zip beyond) assert(signed(queue.excess.pull()) === value)
     assert(signed(dut.io.held) === packets)
     when(!changed)(assert(signed(dut.io.held) === held.map(_.packets.shown).reduce(_ + _)))
 
     cover(enter.valid && refund.valid && leave.valid && enter.queue === refund.queue && enter.queue === leave.queue)
-    cover(dut.io.emptied.valid && dut.io.emptied.payload === c.queues - 1)
+    cover(dut.io.emptied(c.queues - 1))
+    cover(dut.io.emptied(0) && dut.io.emptied(1))
+    cover(held(0).refused && !held(0).leaves && held(0).packets.sum === 1 && !(enter.valid && enter.queue === 0))
     cover(held(0).leaves && enter.valid && enter.queue === 0 && held(0).packets.sum === 1)
     cover(held.map(_.cells.sum).reduce(_ + _) === c.cells - 1)
     cover(dut.io.sharedUsed === 3 && dut.io.fill(0).cells === 5)

@@ -1,0 +1,106 @@
+"""When a queue becomes empty, and which words the decay over its idle time uses: the moments at which two things meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from golden.core import COMMIT, Record
+from policy_scene import Check, Scene
+
+RED: dict[str, Any] = {"min": 2_000, "max": 24_000, "weight": 0.01, "avpkt": 500, "limit_bytes": 60_000}
+SLOT_NS = {"2Gbit": 2_000, "200Mbit": 20_000}
+"""Idle slots of RED's `avpkt`, in ns"""
+
+ONE: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
+    "red": (RED | {"bandwidth": "2Gbit"}, {}),
+    "pie": ({"target": "20us", "tupdate": "12us"}, {}),
+    "pi2": ({"target": "20us", "tupdate": "12us"}, {}),
+}
+"""Policies whose state shows when the queue became empty."""
+
+
+def _round(scene: Scene, at_ns: int, second_ns: int | None) -> int:
+    """The line is kept busy, then a packet waits in queue 0 for the shaper; a second comes at `second_ns`, a third later.
+    Answers when the next round may begin."""
+    for _ in range(4):
+        scene.send(scene.frame(1514, 3, 0), at_ns)
+    scene.send(scene.frame(64, 0, 0), at_ns + 6_000)
+    if second_ns is not None:
+        scene.send(scene.frame(64, 0, 0), second_ns)
+    scene.send(scene.frame(64, 0, 0), at_ns + 60_000)
+    return at_ns + 400_000
+
+
+def _first(records: list[Record], after_ns: int) -> Record:
+    return next(r for r in records if r.queue == 0 and r.time >= after_ns)
+
+
+@pytest.mark.parametrize("policy", ONE)
+def test_a_queue_is_empty_when_its_last_arrival_is_refused(policy: str) -> None:
+    """A packet leaves while a second is pending, which then is refused (the limit is one packet). For RED, idle time begins
+    with that, not with the arrival of the first; PIE and PI2 have no delay any more (policy_scene compares both)."""
+    scene = Scene(5, 4e8)
+    natural, raw = ONE[policy]
+    scene.configure(0, policy, raw, limit_packets=1, **natural)
+    at = begin = scene.core.now_ns + 10_000
+    at = _round(scene, at, None)
+    scene.core.run_until(at)
+    scene.collect()
+    check = Check(scene)
+    leaves = _first(check.departures, begin).time - begin
+    decided = _first(check.arrivals, begin).time - begin - 6_000
+    starts = []
+    for cycles in range(-16, 12):
+        starts.append(at)
+        at = _round(scene, at, at + leaves - decided + cycles * 32 // 5)
+    scene.core.run_until(at)
+    report = scene.finish()
+    print(f"{policy}: {report}")
+    assert report.seen["emptied by a refused arrival"] >= 6
+    if policy == "red":
+        _bounds(Check(scene), starts)
+
+
+def _bounds(check: Check, starts: list[int]) -> None:
+    """m of each third packet, by division alone: since the last of first's departure and second's refusal."""
+    after = 0
+    for start in starts:
+        first, second, third = (r for r in check.arrivals if r.queue == 0 and start <= r.time < start + 390_000)
+        left = next(d for d in check.departures if d.number == first.number).time
+        if second.action != 2:
+            continue
+        refused = second.time + COMMIT * 32 // 5
+        after += refused > left + 3 * 32 // 5
+        idle = third.time - max(left, refused)
+        # the header, and with it the end of idle time, was seen up to 30 cycles before the decision
+        assert (idle - 200) // SLOT_NS["2Gbit"] <= third.idle_slots <= idle // SLOT_NS["2Gbit"], (first, second, third)
+    assert after >= 6
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_header_before_an_apply_decays_the_average_with_the_new_words(seed: int) -> None:
+    """Parameters change while a frame to an idle queue is coming in: m counts slots of the new length."""
+    scene = Scene(seed, 0)
+    rng, rates = scene.rng, list(SLOT_NS)
+    scene.configure(0, "red", bandwidth=rates[0], **RED)
+    expected: list[int] = []
+    for n in range(1, 25):
+        at = scene.core.now_ns + 1_000
+        for _ in range(12):
+            scene.send(scene.frame(1514, 0, 0), at)
+        at += 400_000
+        scene.send(scene.frame(9_000, 0, 0), at)
+        scene.core.run_until(at + rng.randrange(1_500))
+        scene.configure(0, "red", bandwidth=rates[n % 2], **RED)
+        assert scene.core.now_ns < at + 7_000, "the frame has to be coming in still"
+        expected.append(SLOT_NS[rates[n % 2]])
+        scene.core.run_until(at + 20_000)
+    report = scene.finish()
+    print(report)
+    large = [r for r in Check(scene).arrivals if r.length == 9_000]
+    assert [r.held_packets for r in large] == [0] * len(expected)
+    for r, slot_ns in zip(large, expected, strict=True):
+        # idle from the last departure, some 15 us after the burst began, to the apply, within 8 us of the decision
+        assert (400_000 - 30_000) // slot_ns <= r.idle_slots <= 410_000 // slot_ns
