@@ -37,7 +37,7 @@ def _signed(value: int, bits: int) -> int:
 
 
 class Bench:
-    """The RTL and four golden averages side by side. Within a cycle: request, emptied, withdraw, applied, hint, clear."""
+    """The RTL and four golden averages side by side. Within a cycle: request, emptied, forget, withdraw, applied, hint, clear."""
 
     def __init__(self, dut: Any, seed: int) -> None:
         self.dut = dut
@@ -58,6 +58,7 @@ class Bench:
             dut.hint_valid,
             dut.hint_payload,
             dut.withdraw,
+            dut.forget,
             dut.emptied,
             dut.applied,
             dut.nowNs,
@@ -110,6 +111,7 @@ class Bench:
         clear: int = 0,
         withdraw: bool = False,
         applied: int = 0,
+        forget: bool = False,
     ) -> None:
         """Drive the inputs of this cycle, go on to the next and compare its outputs. A bit a queue: `emptied`, `clear`,
         `applied`."""
@@ -132,7 +134,12 @@ class Bench:
             )
             self.hints[q].clear()
         dut.emptied.value, dut.withdraw.value, dut.applied.value = emptied, withdraw, applied
+        dut.forget.value = forget
         for q, model in enumerate(self.models):
+            if forget:
+                self.seen["forgotten"] += len(self.hints[q])
+                model.forget()
+                self.hints[q].clear()
             if emptied >> q & 1:
                 model.emptied(self.now)
                 self.hints[q].clear()
@@ -310,14 +317,15 @@ async def applies_and_frames_that_do_not_come(dut: Any) -> None:
             wait -= 1
             hint = rng.randrange(QUEUES) if rng.random() < (0.5 if applied else style.hints) else None
             withdraw = open_ and rng.random() < (0.3 if hint is not None or applied else 0.05)
-            await bench.cycle(request, hint, bench._emptied(style, request), 0, withdraw, applied)
+            forget = rng.random() < 0.01
+            await bench.cycle(request, hint, bench._emptied(style, request), 0, withdraw, applied, forget)
             open_ = hint is not None or open_ and not withdraw
             if applied:
                 changing = -1
         await bench.drain()
     seen = bench.seen
     dut._log.info(f"{dict(seen)}")
-    assert min(seen["decayed"], seen["withdrawn"], seen["computed again"]) > 100 and seen["joined"] > 20
+    assert min(seen["decayed"], seen["withdrawn"], seen["computed again"], seen["forgotten"]) > 100 and seen["joined"] > 20
 
 
 @cocotb.test()

@@ -111,6 +111,7 @@ class Bench:
             dut.hint_valid,
             dut.hint_payload,
             dut.withdraw,
+            dut.forget,
             dut.emptied,
             dut.request_valid,
             dut.request_payload_policy,

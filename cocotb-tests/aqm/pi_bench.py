@@ -318,7 +318,7 @@ class PiBench(ABC):
 
 INPUTS = [
     "nowNs", "config_valid", "config_payload_queue", "config_payload_word", "config_payload_data", "selected",
-    *(f"unit_{q}" for q in range(QUEUES)), "applied", "clear", "hint_valid", "hint_payload", "withdraw",
+    *(f"unit_{q}" for q in range(QUEUES)), "applied", "clear", "hint_valid", "hint_payload", "withdraw", "forget",
     "emptied", "request_valid", "request_payload_queue",
     "request_payload_policy", "request_payload_nowNs", "request_payload_length", "request_payload_bytes",
     "request_payload_packets", "request_payload_frames", "request_payload_ecn", "request_payload_draw", "commit_valid",

@@ -34,7 +34,7 @@ class Bench:
     def __init__(self, dut, salt: object) -> None:
         self.dut = dut
         self.random = random.Random(f"{SEED}/{salt}")
-        self.model = golden.Counters(QUEUES)
+        self.model = golden.Counters(QUEUES, jumbo=True)
         self.snapshot: dict[int, int] | None = None
         self.snapshots = 0
         self.now = self.random.randrange(TIME)
@@ -113,10 +113,20 @@ class Bench:
         ends = r.random() < self.rate
         dut.io_ingress_valid.value = ends
         if ends:
-            end, size = r.randrange(5), r.choice((8, 1 << 24, r.randrange(1 << 24) + 1)) - 1
-            dut.io_ingress_payload_end.value = end
-            dut.io_ingress_payload_bytes.value = size
-            model.ingress(end, size)
+            end, size = r.randrange(6), r.choice((8, 1 << 24, r.randrange(1 << 24) + 1)) - 1
+            packets, own, discarded, discarded_size = 1, size, 0, 0
+            jumbo = end == 0 and r.random() < 0.5
+            if jumbo:
+                packets, own = r.randrange(512), r.choice((0, (1 << 24) - 1, r.randrange(1 << 24)))
+                discarded, discarded_size = r.randrange(512), r.randrange(1 << 24)
+            payload = {"end": end, "packets": packets, "bytes": own, "wireBytes": size, "jumbo": jumbo,
+                       "discarded": discarded, "discardedBytes": discarded_size}  # fmt: skip
+            for name, value in payload.items():
+                getattr(dut, f"io_ingress_payload_{name}").value = value
+            if jumbo:
+                model.split(size, packets, own, (discarded, discarded_size))
+            else:
+                model.ingress(end, size)
         lost = r.random() < self.rate
         dut.io_traceLost.value = lost
         if lost:

@@ -32,16 +32,17 @@ class Build:
     trace_depth: int
     #: numbers 0 to this are built, all or Drop-Tail alone
     policies: int
+    #: jumbo frames are built
+    jumbo: int
 
     @staticmethod
     def of_environment() -> Build:
         """From `CSR_BUILD`, as pytest wrote it."""
-        queues, cells, descriptors, trace_depth, policies = (int(v) for v in os.environ["CSR_BUILD"].split(","))
-        return Build(queues, cells, descriptors, trace_depth, policies)
+        return Build(*(int(v) for v in os.environ["CSR_BUILD"].split(",")))
 
     def core_registers(self) -> list[contract.Register]:
         """Registers of block 0 in this build."""
-        return list(CORE.values())
+        return [r for r in CORE.values() if self.jumbo or not r.jumbo]
 
     def queue_registers(self) -> list[contract.Register]:
         """Registers of a queue's block in this build."""
@@ -153,7 +154,7 @@ class Bench:
         if name.startswith("TRACE_DATA"):
             return live[f"traceData_{name.removeprefix('TRACE_DATA')}"]
         return {
-            "MAGIC": 0x57454952, "VERSION": 0x000100, "FEATURES": 1 << 16 | (1 << b.policies) - 1,
+            "MAGIC": 0x57454952, "VERSION": 0x000100, "FEATURES": b.jumbo << 17 | 1 << 16 | (1 << b.policies) - 1,
             "PARAMS": 64 << 8 | b.queues, "CELLS": b.cells, "DESCRIPTORS": b.descriptors, "CLOCK_HZ": 156250000,
             "CELL_BYTES": 64, "STATUS": live["statusLinkUp"], "GENERATION": 0, "NOW_LO": live["now"] & 0xFFFFFFFF,
             "NOW_HI": live["now"] >> 32, "TRACE_LEVEL": live["traceLevel"], "FREE_CELLS": live["freeCells"],

@@ -28,6 +28,13 @@ class Register:
     counter: bool = False
 
     @property
+    def jumbo(self) -> bool:
+        """It exists only in builds that know jumbo frames."""
+        return self.name.removesuffix("_LO").removesuffix("_HI").removesuffix("_PACKETS").removesuffix("_BYTES") in (
+            "JUMBO", "JUMBO_TYPE", "MALFORMED", "JUMBO_IN", "SPLIT_DISCARDED", "RX_WIRE"
+        )  # fmt: skip
+
+    @property
     def policy(self) -> bool:
         """It exists only where its policy is built."""
         return self.name.partition("_")[0] in ("RED", "ISRED", "ARED", "DTECN", "FN", "PIE", "CODEL", "PI2")

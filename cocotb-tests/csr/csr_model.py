@@ -40,6 +40,9 @@ def core_config(words: Mapping[str, int], queues: int) -> dict[str, int]:
         "traceQueues": words["TRACE_CTRL"] >> 8 & ((1 << queues) - 1),
         "lfsrFixed": words["LFSR_FIXED"] >> 31,
         "lfsrFixedDraw": words["LFSR_FIXED"] & 0xFFFFFF,
+        "split": int(words.get("JUMBO", 0) == 1),
+        "jumboEtherType": words.get("JUMBO_TYPE", 0) & 0xFFFF,
+        "jumboProtocol": words.get("JUMBO_TYPE", 0) >> 16,
     }
     for dscp in range(64):
         live[f"dscpQueue_{dscp}"] = built(words[f"DSCP_MAP{dscp // 8}"] >> 4 * (dscp % 8) & 0xF)

@@ -5,8 +5,8 @@ import pytest
 
 from harness import run_bench
 
-# queues, cells, descriptors, trace depth, policies built: as the presets ten-gig and tail say
-UNITS = {"CsrUnit": "4,2048,2048,64,9", "CsrUnitTail": "1,256,64,16,1"}
+# queues, cells, descriptors, trace depth, policies built, jumbo frames: as the presets ten-gig and tail say
+UNITS = {"CsrUnit": "4,2048,2048,64,9,1", "CsrUnitTail": "1,256,64,16,1,0"}
 
 
 @pytest.mark.parametrize("stall", [0, 0.6])

@@ -13,8 +13,13 @@ QUEUE_COUNTERS = (
     "in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
     "out", "link_down", "front", "head_dropped", "head_marked",
 )  # fmt: skip
-CORE_COUNTERS = ("rx", "tx", "bad", "runt", "oversize", "ingress_overflow", "trace_lost")
-ENDS = (None, "bad", "runt", "oversize", "ingress_overflow")
+CORE_COUNTERS = (
+    "rx", "tx", "bad", "runt", "oversize", "ingress_overflow", "trace_lost", "malformed", "jumbo_in", "split_discarded",
+    "rx_wire",
+)  # fmt: skip
+JUMBO_COUNTERS = ("malformed", "jumbo_in", "split_discarded", "rx_wire")
+"""Only in builds that know jumbo frames."""
+ENDS = (None, "bad", "runt", "oversize", "ingress_overflow", "malformed")
 
 
 def sojourn_bin(sojourn_ns: int) -> int:
@@ -25,8 +30,9 @@ def sojourn_bin(sojourn_ns: int) -> int:
 class Counters:
     """Counts events like the hardware. `tick` is called once a clock cycle, with that cycle's events."""
 
-    def __init__(self, queues: int) -> None:
+    def __init__(self, queues: int, jumbo: bool = False) -> None:
         self.queues = queues
+        self.jumbo = jumbo
         self._now: int | None = None
         self._throttled = False
         self.clear()
@@ -38,6 +44,8 @@ class Counters:
         self.throttled_ns = 0
         self.uptime = 0
         for name in CORE_COUNTERS:
+            if name in JUMBO_COUNTERS and not self.jumbo:
+                continue
             self.pairs[self.core_address(name)] = [0, 0]
         for queue in range(self.queues):
             for name in QUEUE_COUNTERS:
@@ -59,9 +67,9 @@ class Counters:
     def _queue(self, queue: int, name: str, size: int) -> None:
         self._add(self.queue_address(queue, name), size)
 
-    def _add(self, address: int, size: int) -> None:
+    def _add(self, address: int, size: int, packets: int = 1) -> None:
         pair = self.pairs[address]
-        pair[0] = (pair[0] + 1) & MASK64
+        pair[0] = (pair[0] + packets) & MASK64
         pair[1] = (pair[1] + size) & MASK64
 
     def arrival(self, queue: int, length: int, ecn: int, action: int, cause: int) -> None:
@@ -87,11 +95,20 @@ class Counters:
             self.bins[queue][sojourn_bin(sojourn_ns)] += 1
 
     def ingress(self, end: int, size: int) -> None:
-        """One frame that ended at the ingress."""
+        """One frame that ended at the ingress and was not split."""
         self._core("rx", size)
+        if self.jumbo:
+            self._core("rx_wire", size)
         name = ENDS[end]
         if name:
             self._core(name, size)
+
+    def split(self, wire: int, packets: int, size: int, discarded: tuple[int, int]) -> None:
+        """One jumbo frame of `wire` bytes that was split; the packets that RFC 6040 drops, and their bytes, are among all."""
+        self._core("rx_wire", wire)
+        self._core("jumbo_in", wire)
+        self._add(self.core_address("rx"), size, packets)
+        self._add(self.core_address("split_discarded"), discarded[1], discarded[0])
 
     def trace_lost(self) -> None:
         """One trace record that did not fit."""

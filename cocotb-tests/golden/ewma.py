@@ -58,7 +58,7 @@ class Average:
 
 class Ewma:
     """The average of one queue. Call the events in the order in which they happen; of one
-    cycle: emptied and request first, then withdraw, applied, hint."""
+    cycle: emptied, forget and request first, then withdraw, applied, hint."""
 
     def __init__(self) -> None:
         self.average = 0
@@ -79,6 +79,10 @@ class Ewma:
         self._add(now_ns, params)
         self._last = not self.again
         self.again = False
+
+    def forget(self) -> None:
+        """No hint so far counts any more."""
+        self._forget()
 
     def other_hint(self) -> None:
         """The header of a frame for another queue was seen."""

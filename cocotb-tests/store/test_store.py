@@ -1,137 +1,303 @@
-"""Store against a list model: words into cells, chains, what is taken back, what is counted."""
+"""Store against a list model: words into cells, chains, what is taken back, what is counted; jumbo frames as a whole."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import FallingEdge, RisingEdge
 
 from axis import seeded, start
 from harness import run_bench
 
-GOOD, BAD, RUNT, OVERSIZE, OVERFLOW = range(5)
+GOOD, BAD, RUNT, OVERSIZE, OVERFLOW, MALFORMED = range(6)
 META = {"length": 14, "queue": 2, "ecn": 2, "ipVersion": 2, "ipOffset": 2, "exempt": 1}
+CELLS = 2048
+
+
+@dataclass
+class Frame:
+    """What the bench sends for one frame, or for one packet of a jumbo frame."""
+
+    kind: int
+    data: list[int]
+    silent: bool
+    size: int
+    meta: dict[str, int]
+    inner: bool = False
+    room: bool = True
+    mine: list[int] = field(default_factory=list)
+    lost: bool = False
+    ended_at: int = 0
+
+
+def any_frame(rng: Random, inner: bool = False, longest: int = 60) -> Frame:
+    words = rng.choice((1, 1, 4, 5, 8, 9, rng.randrange(1, longest)))
+    kind = GOOD if inner else rng.choice((GOOD, GOOD, GOOD, BAD, RUNT, OVERSIZE))
+    meta = {name: rng.getrandbits(width) for name, width in META.items()}
+    return Frame(
+        kind, [rng.getrandbits(128) for _ in range(words)], kind == OVERSIZE and rng.random() < 0.5,
+        rng.getrandbits(24), meta, inner,
+    )  # fmt: skip
+
+
+class Bench:
+    """Cells come from a list in the order 0, 1, …; a rollback makes its cells the next ones again."""
+
+    def __init__(self, dut: Any, name: str, shortage: float, exhausted: float) -> None:
+        self.dut, self.rng = dut, seeded(name)
+        self.shortage, self.exhausted = shortage, exhausted
+        self.next_cell = self.cycle = self.waits = 0
+        self.taken: list[int] = []
+        self.written: dict[tuple[int, int], int] = {}
+        self.arrivals: list[tuple[int, int, tuple[int, ...]]] = []
+        self.events: list[tuple[int, ...]] = []
+        self.rollbacks: list[tuple[int, int]] = []
+        self.verdicts: list[tuple[int, str]] = []
+
+    async def start(self) -> Bench:
+        await start(self.dut, packet_valid=0, end_valid=0, jumbo_valid=0, available=1, exhausted=0, cell_1=0, room=1)
+        return self
+
+    async def step(self) -> bool:
+        """Ends the cycle: notes what happened in it; whether the word on offer was taken."""
+        dut = self.dut
+        await FallingEdge(dut.clk)  # inputs have settled
+        fired = dut.packet_valid.value == 1 and dut.packet_ready.value == 1
+        if dut.packet_valid.value == 1 and not fired:
+            self.waits += 1
+        if dut.write_valid.value == 1:
+            place = int(dut.write_payload_cell.value), int(dut.write_payload_index.value)
+            self.written[place] = int(dut.write_payload_data.value)
+        take, back = dut.take.value == 1, dut.rollback_valid.value == 1
+        assert not (take and back), "takes and gives back in one cycle"
+        if take:
+            assert dut.available.value == 1, "takes a cell that is not there"
+            self.taken.append(self.next_cell)
+            self.next_cell = (self.next_cell + 1) % CELLS
+        if back:
+            first, cells = int(dut.rollback_payload_first.value), int(dut.rollback_payload_cells.value)
+            self.rollbacks.append((first, cells))
+            assert self.taken[-cells] == first, f"{cells} cells from {first} on are not those taken last"
+            del self.taken[-cells:]
+            self.next_cell = first
+        if dut.arrival_valid.value == 1:
+            parts = [f"meta_{name}" for name in META] + ["chain_first", "chain_last", "chain_cells"]
+            values = tuple(int(getattr(dut, f"arrival_payload_{p}").value) for p in parts)
+            self.arrivals.append((self.cycle, int(dut.inner.value), values))
+        if dut.event_valid.value == 1:
+            names = ("end", "packets", "bytes", "wireBytes", "jumbo", "discarded", "discardedBytes")
+            self.events.append(tuple(int(getattr(dut, f"event_payload_{n}").value) for n in names))
+        for name in ("commit", "discard"):
+            if getattr(dut, name).value == 1:
+                self.verdicts.append((self.cycle, name))
+        await RisingEdge(dut.clk)
+        self.cycle += 1
+        dut.cell_1.value = self.next_cell
+        dut.available.value, dut.exhausted.value = 1, 0
+        return fired
+
+    async def send(self, frame: Frame, spacing: int, full: float = 0.0, waiting: bool = False) -> None:
+        """Sends a frame's words and its end. `waiting`: a cell that is not there comes later."""
+        dut, rng = self.dut, self.rng
+        for n, value in enumerate(frame.data):
+            last = n == len(frame.data) - 1 and not frame.silent
+            dut.packet_valid.value, dut.packet_payload_data.value = 1, value
+            dut.packet_payload_first.value, dut.packet_payload_last.value = int(n == 0), int(last)
+            dut.packet_payload_cellStart.value, dut.packet_payload_index.value = int(n % 4 == 0), n % 4
+            if n % 4 == 0:
+                lacking = rng.random() < self.exhausted
+                dut.exhausted.value = int(lacking)
+                if not lacking and rng.random() < self.shortage:
+                    lacking = not waiting
+                    if waiting and not frame.lost:
+                        for _ in range(rng.randrange(1, 6)):
+                            dut.available.value = 0
+                            assert not await self.step(), "takes a word for which there is no cell yet"
+                dut.available.value = int(not lacking)
+                if lacking or frame.lost:
+                    frame.lost = True
+                else:
+                    frame.mine.append(self.next_cell)
+            if last:
+                self.end(frame, full)
+            assert await self.step(), "a word is not taken"
+            dut.packet_valid.value = dut.end_valid.value = 0
+            for _ in range(spacing - 1):
+                await self.step()
+        if frame.silent:
+            self.end(frame, full)
+            await self.step()
+            dut.end_valid.value = 0
+
+    def end(self, frame: Frame, full: float) -> None:
+        dut = self.dut
+        frame.room = self.rng.random() >= full
+        frame.ended_at = self.cycle
+        dut.room.value = int(frame.room)
+        dut.end_valid.value, dut.end_payload_kind.value, dut.end_payload_bytes.value = 1, frame.kind, frame.size
+        dut.end_payload_inner.value = int(frame.inner)
+        for name, value in frame.meta.items():
+            getattr(dut, f"end_payload_meta_{name}").value = value
+
+    def check_words(self, frame: Frame) -> tuple[int, ...]:
+        """The arrival that a kept frame gives; its words are where they belong."""
+        for n, value in enumerate(frame.data):
+            assert self.written[frame.mine[n // 4], n % 4] == value, f"word {n} of {len(frame.data)}"
+        return (*frame.meta.values(), frame.mine[0], frame.mine[-1], len(frame.mine))
+
+    def clear(self) -> None:
+        self.arrivals.clear(), self.events.clear(), self.rollbacks.clear(), self.verdicts.clear()
 
 
 @cocotb.test()
 @cocotb.parametrize(shortage=[0.0, 0.05, 0.3], full=[0.0, 0.2], spacing=[1, 2])
 async def stores_good_frames_and_takes_back_the_others(dut: Any, shortage: float, full: float, spacing: int) -> None:
-    """Cells come from a list in the order 0, 1, …; a rollback makes its cells the next ones again."""
-    rng = seeded(f"store {shortage} {full} {spacing}")
-    await start(dut, word_valid=0, end_valid=0, available=1, cell_1=0, room=1)
-    next_cell = 0
-    taken: list[int] = []
-    written: dict[tuple[int, int], int] = {}
-    seen: dict[str, list[tuple[int, ...]]] = {"arrival": [], "event": [], "rollback": []}
-    cycle = 0
-    ends: list[tuple[int, int]] = []
-
-    async def step(available: bool) -> None:
-        """Ends the cycle: notes what happened in it."""
-        nonlocal next_cell, cycle
-        await RisingEdge(dut.clk)
-        cycle += 1
-        if dut.write_valid.value == 1:
-            place = int(dut.write_payload_cell.value), int(dut.write_payload_index.value)
-            written[place] = int(dut.write_payload_data.value)
-        if dut.rollback_valid.value == 1:
-            first, last, cells = (int(getattr(dut, f"rollback_payload_{p}").value) for p in ("first", "last", "cells"))
-            seen["rollback"].append((first, last, cells))
-        if dut.take.value == 1:
-            assert dut.available.value == 1, "takes a cell that is not there"
-            taken.append(next_cell)
-            next_cell = (next_cell + 1) % 2048
-        if dut.rollback_valid.value == 1:
-            assert taken and taken[-1] == seen["rollback"][-1][1] and seen["rollback"][-1][0] in taken
-            while taken and taken[-1] != seen["rollback"][-1][0]:
-                taken.pop()
-            next_cell = taken.pop()
-        if dut.arrival_valid.value == 1:
-            parts = [f"meta_{name}" for name in META] + ["chain_first", "chain_last", "chain_cells"]
-            seen["arrival"].append((cycle, *(int(getattr(dut, f"arrival_payload_{p}").value) for p in parts)))
-        if dut.event_valid.value == 1:
-            seen["event"].append((cycle, int(dut.event_payload_end.value), int(dut.event_payload_bytes.value)))
-        dut.cell_1.value = next_cell
-        dut.available.value = int(available)
-
+    splits = int(os.environ.get("SPLITS", "0")) == 1
+    lacking = {"shortage": 0.2, "exhausted": shortage} if splits else {"shortage": shortage, "exhausted": 0.0}
+    bench = await Bench(dut, f"store {shortage} {full} {spacing}", **lacking).start()
     for _ in range(500):
-        words = rng.choice((1, 1, 4, 5, 8, 9, rng.randrange(1, 60)))
-        kind = rng.choice((GOOD, GOOD, GOOD, BAD, RUNT, OVERSIZE))
-        silent = kind == OVERSIZE and rng.random() < 0.5
-        size = rng.getrandbits(24)
-        meta = {name: rng.getrandbits(width) for name, width in META.items()}
-        data = [rng.getrandbits(128) for _ in range(words)]
-        first = next_cell
-        seen["arrival"].clear(), seen["event"].clear(), seen["rollback"].clear()
-        lost = False
-        mine: list[int] = []
-        asked = 0
-        for n, value in enumerate(data):
-            last = n == words - 1 and not silent
-            available = rng.random() >= shortage
-            dut.available.value, dut.cell_1.value = int(available), next_cell
-            dut.word_valid.value, dut.word_payload_data.value = 1, value
-            dut.word_payload_first.value, dut.word_payload_last.value = int(n == 0), int(last)
-            dut.word_payload_cellStart.value, dut.word_payload_index.value = int(n % 4 == 0), n % 4
-            if n % 4 == 0 and not lost:
-                if available:
-                    mine.append(next_cell)
-                else:
-                    lost = True
-                asked += 1
-            if last:
-                room = end_of_frame(dut, rng, kind, size, meta, full)
-                asked_at = cycle + 1
-            before = next_cell
-            await step(True)
-            dut.word_valid.value = dut.end_valid.value = 0
-            assert not lost or next_cell in (before, first), "a lost frame takes a cell"
-            for _ in range(spacing - 1):
-                await step(True)
-        if silent:
-            room = end_of_frame(dut, rng, kind, size, meta, full)
-            asked_at = cycle + 1
-            await step(True)
-            dut.end_valid.value = 0
+        frame = any_frame(bench.rng)
+        first = bench.next_cell
+        bench.clear()
+        await bench.send(frame, spacing, full, waiting=splits)
         for _ in range(3):
-            await step(True)
+            await bench.step()
         dut.room.value = 1
-        ends.append((kind, asked_at))
-        outcome = OVERFLOW if kind == GOOD and (lost or not room) else kind
-        events = [(end, size_) for _, end, size_ in seen["event"]]
-        if lost and kind != GOOD:
-            assert events in ([(kind, size)], [(OVERFLOW, size)]), f"{events}, a lost frame of kind {kind}"
+        kept = frame.kind == GOOD and not frame.lost and frame.room
+        if frame.lost and frame.kind != GOOD:
+            ends = (frame.kind, OVERFLOW)
         else:
-            assert events == [(outcome, size)], f"{events}, expected {(outcome, size)}"
-        if outcome == GOOD:
-            chain = (mine[0], mine[-1], len(mine))
-            assert [a[1:] for a in seen["arrival"]] == [(*meta.values(), *chain)]
-            assert seen["arrival"][0][0] == asked_at + 1, "one cycle after its end"
-            assert not seen["rollback"]
-            for n, value in enumerate(data):
-                assert written[mine[n // 4], n % 4] == value, f"word {n} of {words}"
+            ends = (GOOD if kept else OVERFLOW if frame.kind == GOOD else frame.kind,)
+        size = frame.size
+        assert len(bench.events) == 1 and bench.events[0][0] in ends, f"{bench.events}, expected one of {ends}"
+        assert bench.events[0][1:] == (1, size, size, 0, 0, 0), bench.events
+        assert not bench.verdicts
+        if kept:
+            arrival = bench.check_words(frame)
+            assert [a[1:] for a in bench.arrivals] == [(0, arrival)]
+            assert bench.arrivals[0][0] == frame.ended_at + 1, "one cycle after its end"
+            assert not bench.rollbacks
         else:
-            assert not seen["arrival"]
-            assert next_cell == first, f"cells from {first} to {next_cell} are lost"
-            # the word that ends a frame that is not kept may, but need not, take a cell
-            chains = [mine] + ([mine[:-1]] if not silent and words % 4 == 1 else [])
-            allowed = [[(chain[0], chain[-1], len(chain))] if chain else [] for chain in chains]
-            assert seen["rollback"] in allowed, f"{seen['rollback']}, expected one of {allowed}"
+            assert not bench.arrivals
+            assert bench.next_cell == first, f"cells from {first} to {bench.next_cell} are lost"
+            assert len(bench.rollbacks) <= 1
     assert not int(dut.busy.value)
+    assert bool(bench.waits) == splits, f"{bench.waits} words had to wait for a cell"
 
 
-def end_of_frame(dut: Any, rng: Any, kind: int, size: int, meta: dict[str, int], full: float) -> bool:
-    """Drives `end`; whether the admission FIFO has room."""
-    room = bool(rng.random() >= full)
-    dut.room.value = int(room)
-    dut.end_valid.value, dut.end_payload_kind.value, dut.end_payload_bytes.value = 1, kind, size
-    for name, value in meta.items():
-        getattr(dut, f"end_payload_meta_{name}").value = value
-    return room
+@cocotb.test()
+@cocotb.parametrize(exhausted=[0.0, 0.02, 0.2], full=[0.0, 0.05])
+async def keeps_the_packets_of_a_jumbo_frame_together(dut: Any, exhausted: float, full: float) -> None:
+    """All packets or none; frames between them are as ever. Ends in the cycle of the last packet's end, or later."""
+    bench = await Bench(dut, f"jumbo {exhausted} {full}", 0.2, exhausted).start()
+    rng = bench.rng
+    outcomes: dict[str, int] = {}
+    for _ in range(160):
+        bench.clear()
+        if rng.random() < 0.3:
+            plain = any_frame(rng)
+            await bench.send(plain, rng.choice((1, 2)), waiting=True)
+        for _ in range(4):
+            await bench.step()
+        bench.clear()
+        first = bench.next_cell
+        packets = [any_frame(rng, inner=True, longest=20) for _ in range(rng.choice((0, 1, 2, 3, 20)))]
+        kind = rng.choice((GOOD, GOOD, GOOD, BAD, OVERSIZE, MALFORMED, OVERFLOW))
+        broken = kind != GOOD and packets and rng.random() < 0.5
+        wire, discarded = rng.getrandbits(24), rng.choice((0, 0, rng.randrange(448)))
+        discarded_bytes = discarded * rng.randrange(34, 120)
+        together = rng.random() < 0.5 and bool(packets) and not broken
+        for n, packet in enumerate(packets):
+            if broken and n == len(packets) - 1:
+                packet.data, packet.silent = packet.data[: max(1, len(packet.data) - 1)] + [0], True
+                await _words_only(bench, packet)
+                break
+            if together and n == len(packets) - 1:
+                ahead = packet.data.pop()
+                if packet.data:
+                    packet.silent = True
+                    await _words_only(bench, packet)
+                packet.data.append(ahead)
+                await _last_with_end(bench, packet, full, kind, wire, len(packets), discarded, discarded_bytes)
+            else:
+                await bench.send(packet, 1, full, waiting=True)
+        if not together:
+            for _ in range(rng.randrange(3)):
+                await bench.step()
+            _end_jumbo(dut, kind, wire, len(packets), discarded, discarded_bytes)
+            await bench.step()
+            dut.jumbo_valid.value = 0
+        dut.room.value = 1
+        for _ in range(5):
+            await bench.step()
+        given = packets[:-1] if broken else packets
+        failed = any(p.lost or not p.room for p in given)
+        kept = kind == GOOD and not failed
+        end = GOOD if kept else OVERFLOW if kind == GOOD else kind
+        if kept:
+            own = sum(p.meta["length"] for p in given) + discarded_bytes
+            expected = (GOOD, len(given) + discarded, own, wire, 1, discarded, discarded_bytes)
+            expected = tuple(v % (1 << 24 if n in (2,) else 1 << 62) for n, v in enumerate(expected))
+            assert bench.events == [(expected[0], expected[1] % 512, *expected[2:])], f"{bench.events}, {expected}"
+            assert [a[2] for a in bench.arrivals] == [bench.check_words(p) for p in given]
+            assert all(inner for _, inner, _ in bench.arrivals) and not bench.rollbacks
+            assert [v for _, v in bench.verdicts] == ["commit"]
+            assert all(a[0] < bench.verdicts[0][0] for a in bench.arrivals), "committed before its last packet came"
+        else:
+            assert bench.events == [(end, 1, wire, wire, 0, 0, 0)], f"{bench.events}, {end}"
+            assert [v for _, v in bench.verdicts] == ["discard"]
+            assert bench.next_cell == first, f"cells from {first} to {bench.next_cell} are lost"
+        outcomes["kept" if kept else str(end)] = outcomes.get("kept" if kept else str(end), 0) + 1
+        assert not int(dut.busy.value) and not int(dut.abort.value)
+    assert outcomes["kept"] > 5 and outcomes[str(MALFORMED)] > 5, outcomes
+
+
+async def _words_only(bench: Bench, packet: Frame) -> None:
+    """Sends words without an end."""
+    dut = bench.dut
+    for n, value in enumerate(packet.data):
+        dut.packet_valid.value, dut.packet_payload_data.value = 1, value
+        dut.packet_payload_first.value, dut.packet_payload_last.value = int(n == 0), 0
+        dut.packet_payload_cellStart.value, dut.packet_payload_index.value = int(n % 4 == 0), n % 4
+        if n % 4 == 0:
+            packet.mine.append(bench.next_cell)
+        assert await bench.step()
+        dut.packet_valid.value = 0
+
+
+async def _last_with_end(
+    bench: Bench, packet: Frame, full: float, kind: int, wire: int, count: int, discarded: int, discarded_bytes: int
+) -> None:
+    """The last word of a packet, its end and the jumbo frame's end in one cycle."""
+    dut = bench.dut
+    n = len(packet.data) - 1
+    dut.packet_valid.value, dut.packet_payload_data.value = 1, packet.data[n]
+    dut.packet_payload_first.value, dut.packet_payload_last.value = int(n == 0), 1
+    dut.packet_payload_cellStart.value, dut.packet_payload_index.value = int(n % 4 == 0), n % 4
+    if n % 4 == 0:
+        packet.mine.append(bench.next_cell)
+    bench.end(packet, full)
+    _end_jumbo(dut, kind, wire, count, discarded, discarded_bytes)
+    assert await bench.step()
+    dut.packet_valid.value = dut.end_valid.value = dut.jumbo_valid.value = 0
+
+
+def _end_jumbo(dut: Any, kind: int, wire: int, count: int, discarded: int, discarded_bytes: int) -> None:
+    dut.jumbo_valid.value, dut.jumbo_payload_kind.value, dut.jumbo_payload_bytes.value = 1, kind, wire
+    dut.jumbo_payload_count.value = count
+    dut.jumbo_payload_discarded.value, dut.jumbo_payload_discardedBytes.value = discarded, discarded_bytes
 
 
 @pytest.mark.timeout(120)
 def test_store() -> None:
-    run_bench("Store", "test_store")
+    run_bench("Store", "test_store", env={"SPLITS": 1})
+
+
+@pytest.mark.timeout(120)
+def test_store_of_a_core_without_jumbo_frames() -> None:
+    run_bench("StorePlain", "test_store", testcase="stores_good_frames_and_takes_back_the_others")

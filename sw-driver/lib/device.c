@@ -203,15 +203,6 @@ void weir_close(struct weir *w)
 }
 
 /* Runs `call`, an expression of type int, under the handle's lock and answers its status. */
-#define LOCKED(w, call)                           \
-	do {                                      \
-		int locked_status;                \
-		pthread_mutex_lock(&(w)->lock);   \
-		locked_status = (call);           \
-		pthread_mutex_unlock(&(w)->lock); \
-		return locked_status;             \
-	} while (0)
-
 static int copy_capabilities(struct weir *w, struct weir_capabilities *caps)
 {
 	*caps = w->caps;
@@ -604,8 +595,18 @@ static int read_core_counters(struct weir *w, struct weir_core_counters *counter
 		CORE_COUNT(BAD, bad),   CORE_COUNT(RUNT, runt),
 		CORE_COUNT(OVERSIZE, oversize), CORE_COUNT(INGRESS_OVERFLOW, ingress_overflow),
 	};
-	int status = read_counts(w, 0, list, WEIR_LENGTH(list), counters);
+	static const struct count_at jumbo[] = {
+		CORE_COUNT(MALFORMED, malformed), CORE_COUNT(JUMBO_IN, jumbo_in),
+		CORE_COUNT(SPLIT_DISCARDED, split_discarded), CORE_COUNT(RX_WIRE, rx_wire),
+	};
+	int status;
 
+	memset(counters, 0, sizeof(*counters));
+	status = read_counts(w, 0, list, WEIR_LENGTH(list), counters);
+	if (!status && weir_splits(w))
+		status = read_counts(w, 0, jumbo, WEIR_LENGTH(jumbo), counters);
+	else
+		counters->rx_wire = counters->rx;
 	if (!status)
 		status = rd64(w, WEIR_TRACE_LOST_PACKETS_LO, &counters->trace_lost);
 	if (!status)

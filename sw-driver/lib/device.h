@@ -14,10 +14,22 @@ struct weir {
 	pthread_mutex_t lock;
 };
 
+/* Answers `call` from a public function; the handle's lock is held meanwhile. */
+#define LOCKED(w, call)                           \
+	do {                                      \
+		int locked_status;                \
+		pthread_mutex_lock(&(w)->lock);   \
+		locked_status = (call);           \
+		pthread_mutex_unlock(&(w)->lock); \
+		return locked_status;             \
+	} while (0)
+
 /* Register access; the lock is held. */
 int weir_rd(struct weir *w, uint32_t address, uint32_t *value);
 int weir_wr(struct weir *w, uint32_t address, uint32_t value);
 /* Takes over the core registers and waits; the lock is held. */
 int weir_take_core(struct weir *w);
+/* Whether the core can split jumbo frames. */
+int weir_splits(const struct weir *w);
 
 #endif

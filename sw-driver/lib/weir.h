@@ -337,6 +337,24 @@ int weir_get_default_queue(struct weir *w, unsigned int *queue);
 int weir_set_max_frame(struct weir *w, unsigned int bytes);
 int weir_get_max_frame(struct weir *w, unsigned int *bytes);
 int weir_get_shared_cells(struct weir *w, unsigned int *cells);
+
+/* What becomes of jumbo frames that arrive (docs/jumbo.md). */
+enum weir_jumbo_mode {
+	WEIR_JUMBO_OPAQUE, /* frames like any other */
+	WEIR_JUMBO_SPLIT   /* each packet arrives by itself */
+};
+
+struct weir_jumbo {
+	int mode;               /* enum weir_jumbo_mode */
+	unsigned int ethertype; /* of the L2 form, 0x0600 to 0xFFFF, not one of IP or of VLAN tags; 0 for 0x88B5 */
+	unsigned int protocol;  /* of the L3 form, 146 to 254 (no other has them); 0 for 253 */
+};
+
+int weir_set_jumbo(struct weir *w, const struct weir_jumbo *jumbo);
+/* Opaque, and 0, from a core that does not know jumbo frames. */
+int weir_get_jumbo(struct weir *w, struct weir_jumbo *jumbo);
+/* "opaque", "split"; WEIR_E_UNKNOWN for others. */
+int weir_parse_jumbo_mode(const char *text, int *mode);
 /* Takes over all core registers as they stand in the shadow. */
 int weir_core_apply(struct weir *w);
 
@@ -365,7 +383,11 @@ struct weir_counters {
 };
 
 struct weir_core_counters {
-	struct weir_count rx, tx, bad, runt, oversize, ingress_overflow;
+	struct weir_count rx, tx, bad, runt, oversize, ingress_overflow; /* packets of split jumbo frames each by itself */
+	struct weir_count malformed;       /* jumbo frames that do not say the truth */
+	struct weir_count jumbo_in;        /* jumbo frames that were split, as they came */
+	struct weir_count split_discarded; /* packets of them: Not-ECT, and the jumbo frame was marked CE */
+	struct weir_count rx_wire;         /* frames as they came */
 	uint64_t trace_lost;   /* records */
 	uint64_t throttled_ns; /* with a backlog held by the shaper */
 	uint64_t uptime;       /* clock cycles since reset */

@@ -36,6 +36,7 @@ class Register:
     mask: int
     reset: int | str
     policy: str | None
+    jumbo: bool = False
 
 
 class RegisterFile:
@@ -55,7 +56,7 @@ class RegisterFile:
     @staticmethod
     def _registers(block: dict[str, Any]) -> dict[int, Register]:
         return {
-            r["offset"]: Register(r["name"], r["access"], r["kind"], r["mask"], r["reset"], r["policy"])
+            r["offset"]: Register(r["name"], r["access"], r["kind"], r["mask"], r["reset"], r["policy"], r["jumbo"])
             for r in block["registers"]
         }
 
@@ -74,6 +75,7 @@ class FakeCore:
     descriptors: int = 1024
     clock_hz: int = 156250000
     policies: tuple[str, ...] = ("drop-tail", "red")
+    jumbo: bool = True
     busy: int = 2
     magic: int = 0x57454952
     version: int = 0x100
@@ -93,12 +95,12 @@ class FakeCore:
             (self.map.queue, self.map.base + q * self.map.stride) for q in range(self.queues)
         ]:
             for offset, r in block.items():
-                if r.policy is None or self._built(r.policy):
+                if (r.policy is None or self._built(r.policy)) and (self.jumbo or not r.jumbo):
                     self.words[base + offset] = r.reset if isinstance(r.reset, int) else 0
         built = {
             "MAGIC": self.magic,
             "VERSION": self.version,
-            "FEATURES": sum(1 << POLICIES.index(p) for p in self.policies) | 1 << 16,
+            "FEATURES": sum(1 << POLICIES.index(p) for p in self.policies) | 1 << 16 | self.jumbo << 17,
             "PARAMS": 64 << 8 | self.queues,
             "CELLS": self.cells,
             "DESCRIPTORS": self.descriptors,

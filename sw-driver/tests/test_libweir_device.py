@@ -310,6 +310,11 @@ def test_threads_do_not_mix_their_configurations(core: FakeCore, device: weir.De
 def test_core_registers(core: FakeCore, device: weir.Device) -> None:
     assert device.default_queue(2) == 2 and core.applied("DEFAULT_QUEUE") == 2
     assert device.max_frame(1518) == 1518 and core.applied("MAX_FRAME") == 1518
+    assert device.jumbo() == {"mode": "opaque", "ethertype": 0x88B5, "protocol": 253}
+    assert device.jumbo("split") == {"mode": "split", "ethertype": 0x88B5, "protocol": 253}
+    assert (core.applied("JUMBO"), core.applied("JUMBO_TYPE")) == (1, 253 << 16 | 0x88B5)
+    assert device.jumbo("opaque", 0x88B6, 254)["mode"] == "opaque"
+    assert (core.applied("JUMBO"), core.applied("JUMBO_TYPE")) == (0, 254 << 16 | 0x88B6)
     device.fix_draw(0xABCDEF)
     assert core.applied("LFSR_FIXED") == 1 << 31 | 0xABCDEF
     device.fix_draw(None)
@@ -347,6 +352,7 @@ def put(core: FakeCore, name: str, value: int, queue: int | None = None) -> None
 def test_every_counter_is_read_from_its_own_registers(core: FakeCore, device: weir.Device) -> None:
     queue_names = ["in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
                    "out", "link_down", "front", "head_dropped", "head_marked"]  # fmt: skip
+    jumbo_names = ["malformed", "jumbo_in", "split_discarded", "rx_wire"]
     core_names = ["rx", "tx", "bad", "runt", "oversize", "ingress_overflow"]
     for q in range(4):
         for i, name in enumerate(queue_names):
@@ -369,10 +375,29 @@ def test_every_counter_is_read_from_its_own_registers(core: FakeCore, device: we
             assert getattr(counters, name) == count
         assert counters.sojourn == tuple((q + 1 << 33) + b for b in range(32))
         assert counters.arrivals.packets == 4 * (q + 1 << 40) + 6
+    for i, name in enumerate(jumbo_names):
+        put(core, f"{name.upper()}_PACKETS", (1 << 59) + i)
+        put(core, f"{name.upper()}_BYTES", (1 << 58) + i)
     totals = device.core_counters()
+    for i, name in enumerate(jumbo_names):
+        assert getattr(totals, name) == weir.Count((1 << 59) + i, (1 << 58) + i)
     for i, name in enumerate(core_names):
         assert getattr(totals, name) == weir.Count((1 << 60) + i, (1 << 61) + i)
     assert (totals.trace_lost, totals.throttled_ns, totals.uptime) == (7 << 32, 8 << 32 | 1, 9 << 32 | 2)
+
+
+def test_a_core_without_jumbo_frames(register_map: RegisterFile) -> None:
+    core = FakeCore(register_map, jumbo=False)
+    device = weir.Device(core)
+    assert device.jumbo("opaque")["mode"] == "opaque"
+    with pytest.raises(weir.WeirError, match="this core cannot split jumbo frames") as refused:
+        device.jumbo("split")
+    assert refused.value.name == "UNSUPPORTED" and not core.log
+    put(core, "RX_PACKETS", 5)
+    put(core, "RX_BYTES", 500)
+    totals = device.core_counters()
+    assert totals.rx_wire == totals.rx == weir.Count(5, 500)
+    assert totals.malformed == totals.jumbo_in == totals.split_discarded == weir.Count(0, 0)
 
 
 def test_live_values(core: FakeCore, device: weir.Device) -> None:

@@ -130,6 +130,12 @@ def test_other_values_are_refused(core: FakeCore, device: weir.Device) -> None:
     for call, said in [
         (lambda: device.max_frame(63), "max_frame 63 is out of range: allowed is 64 to 9216 bytes"),
         (lambda: device.max_frame(9217), "max_frame 9217 is out of range"),
+        (lambda: device.jumbo("transit"), "jumbo mode 'transit' is not known; allowed is opaque or split"),
+        (lambda: device.jumbo("split", 0x05FF), "jumbo ethertype 0x05FF is out of range: allowed is 0x0600 to 0xFFFF"),
+        (lambda: device.jumbo("split", 0x10000), "jumbo ethertype 0x10000 is out of range"),
+        (lambda: device.jumbo("split", 0x86DD), "jumbo ethertype 0x86DD belongs to IP or to VLAN tags"),
+        (lambda: device.jumbo("split", 0, 17), "jumbo protocol 17 is out of range: allowed is 146 to 254"),
+        (lambda: device.jumbo("split", 0, 255), "jumbo protocol 255 is out of range"),
         (lambda: device.fix_draw(1 << 24), "draw 16777216 is out of range: allowed is 0 to 16777215"),
         (lambda: device.fix_draw(-1), "draw -1 is out of range"),
         (lambda: device.seed(1 << 64), "seed 18446744073709551616 is out of range"),

@@ -88,6 +88,7 @@ static int everything(struct weir *w)
 	struct weir_queue_config config = red(), read;
 	struct weir_counters counters;
 	struct weir_core_counters core_counters;
+	struct weir_jumbo jumbo = { WEIR_JUMBO_SPLIT, 0, 0 }, jumbo_read;
 	struct weir_trace_record record;
 	struct weir_live live;
 	struct weir_core_live core_live;
@@ -125,6 +126,9 @@ static int everything(struct weir *w)
 	TRY(weir_set_max_frame(w, 1518));
 	TRY(weir_get_max_frame(w, &value));
 	REQUIRE(value == 1518);
+	TRY(weir_set_jumbo(w, &jumbo));
+	TRY(weir_get_jumbo(w, &jumbo_read));
+	REQUIRE(jumbo_read.mode == WEIR_JUMBO_SPLIT && jumbo_read.ethertype == 0x88B5 && jumbo_read.protocol == 253);
 	TRY(weir_get_shared_cells(w, &value));
 	REQUIRE(value == 2047 - 100);
 	TRY(weir_seed(w, UINT64_MAX));

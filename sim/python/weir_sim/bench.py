@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -19,8 +20,14 @@ from . import native, trace
 from .core import Core
 from .files import Outputs
 from .frames import ECT0, udp_frame
+from .jumbo.wire import MAX_FRAME, MAX_SUM, build, header_checksum
 
 BYTE_NS = 0.8
+SPLIT_LENGTHS = (20, 24, 28, 32, 46, 50, 51, 100, 576, 1500)
+"""inner lengths of split rows: 28 is what an arrival every four cycles can be fed with; 46 is an unpadded minimum frame,
+51 the first that takes two cells"""
+SPLIT_GOAL = 46
+"""the shortest packet of which jumbo frames at line rate have to be taken"""
 QUEUES = 4
 FRAMES = 20_000
 """frames of a line-rate row; long frames are fewer, for at most FRAME_BYTES in all"""
@@ -306,6 +313,56 @@ def line_rate(preset: str, label: str, size: int, queues: int, policy: str, over
     return rows
 
 
+def _packet_frame(length: int, dscp: int) -> bytes:
+    """A frame with an IPv4 packet of `length` bytes, from 20 on, of a protocol without ports."""
+    head = struct.pack(">BBHHHBBH4s4s", 0x45, dscp << 2 | ECT0, length, 0, 0, 64, 59, 0, b"\n\0\0\1", b"\n\0\0\2")
+    head = head[:10] + header_checksum(head).to_bytes(2, "big") + head[12:]
+    return bytes(range(2, 14)) + b"\x08\x00" + head + bytes(length - 20)
+
+
+def split_rate(preset: str, inner: int, packets: int) -> list[Row]:
+    """Jumbo frames of packets of `inner` bytes, as long as they get, back to back, into a core that splits them, over a
+    standing queue of half the buffer at its limit and a shuffled free list; minimum frames leave meanwhile."""
+    rng = np.random.default_rng(inner)
+    core = _core(preset)
+    capabilities = core.device.capabilities
+    core.device.jumbo("split")
+    _configure(core, "drop-tail")
+    _shuffle(core, rng)
+    each = -(-(inner + 14) // 64)
+    count = min((MAX_FRAME - 20) // (inner + 4), MAX_SUM // inner)
+    half = min(capabilities.cells // 2 // each, capabilities.descriptors // 2)
+    _configure(core, "drop-tail", limit_packets=max(half // capabilities.queues, 1))
+    number = max(packets // count, 20)
+    jumbos = []
+    for n in range(number):
+        jumbos.append(build([_packet_frame(inner, n % capabilities.queues)] * count, [0] * count))
+    core.egress = "stopped"
+    for jumbo in jumbos[: half // count + capabilities.queues]:
+        core.send(jumbo, max(core.now_ns, core.line_free_ns) + 4000)
+    core.run_until(core.line_free_ns + 10_000)
+    before = core.stats().core
+    held = capabilities.cells - core.device.core_live().free_cells
+    core.egress = "mac"
+    start = max(core.now_ns, core.line_free_ns) + 2000
+    core.send_many(b"".join(jumbos), [len(j) for j in jumbos], [start] * number)
+    elapsed = core.line_free_ns - start
+    core.run_idle()
+    after = core.stats().core
+    lost = after.ingress_overflow.packets - before.ingress_overflow.packets
+    lost += after.malformed.packets + core.ingress_stalls + core.underruns
+    taken = after.rx.packets - before.rx.packets - lost
+    how = (
+        f"{number} jumbo frames of {count} packets in {elapsed / 1e3:.0f} us, {taken / elapsed * 1e3:.2f} M packets/s taken; "
+        f"{held} of {capabilities.cells} cells held at the start, free list shuffled"
+    )
+    goal = "0" if inner >= SPLIT_GOAL else ""
+    share = Row(f"split, {inner}-byte packets, of line rate", round(100 * taken / (number * count), 2), "%", "", how)
+    if not before.ingress_overflow.packets and held >= capabilities.cells // 3:
+        return [Row(f"lost at ingress: split, {inner}-byte packets", lost, "frames", goal, how), share]
+    return [Row(f"lost at ingress: split, {inner}-byte packets", -1, "frames", goal, f"NOT MEASURED: {how}")]
+
+
 def accuracy() -> list[Row]:
     """The figures of cocotb-tests/accuracy."""
     for path in (native.root() / "cocotb-tests", native.root() / "cocotb-tests" / "accuracy"):
@@ -333,6 +390,8 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
         for (label, size), overload in ((SIZES[0], False), (SIZES[4], False), (SIZES[0], True)):
             job = partial(line_rate, preset, label, size, QUEUES, policy, overload, frames)
             work.append((f"{label}, {QUEUES} queues, {policy}", job))
+    for inner in SPLIT_LENGTHS:
+        work.append((f"split, {inner}-byte packets", partial(split_rate, preset, inner, frames)))
     if not quick:
         work.append(("accuracy", accuracy))
     return work

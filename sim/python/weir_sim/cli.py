@@ -34,16 +34,16 @@ def _settings(pairs: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def _needs(option: str, value: str, only: str, preset: str) -> None:
+def _needs(option: str, value: str, built: Sequence[str], preset: str) -> None:
     """Refuses what needs hardware that this version does not build."""
-    if value == only:
+    if value in built:
         return
     from .core import Core
 
     device = Core(preset).device
     raise UsageError(
         f"{option} {value}: not built in this version: FEATURES of preset '{preset}' is "
-        f"0x{device.capabilities.features:08x}; leave out {option} or use {option} {only}"
+        f"0x{device.capabilities.features:08x}; leave out {option} or use {option} {' or '.join(built)}"
     )
 
 
@@ -95,8 +95,8 @@ def _replay(a: argparse.Namespace) -> int:
         raise UsageError("--seed must be 0 to 2^64 - 1")
     settings = _settings(a.set)
     next(read_capture(a.input))  # a capture that cannot be read is told first
-    _needs("--merge", a.merge, "off", a.preset)
-    _needs("--jumbo", a.jumbo, "opaque", a.preset)
+    _needs("--merge", a.merge, ("off",), a.preset)
+    _needs("--jumbo", a.jumbo, ("opaque", "split"), a.preset)
     if a.wave:
         build_wave_model(a.preset)
     rate = _rate(a.link_rate)
@@ -115,6 +115,7 @@ def _replay(a: argparse.Namespace) -> int:
             a.wave,
             a.preset,
             not a.no_skip,
+            a.jumbo,
         )  # fmt: skip
     )
     for note in result.notes:

@@ -31,10 +31,11 @@ SETTLE_NS = 1000
 LATE_NS = 1_000_000
 """a packet that waits longer than this for the 10 Gbit/s line is worth a note"""
 DROPS = ("early", "forced", "overflow", "front", "partial", "bad", "oversize", "malformed", "runt", "ingress_overflow",
-         "link_down")  # fmt: skip
+         "link_down", "not_ect_under_ce")  # fmt: skip
 """Causes of drop in the statistics. `forced`: the policy, certainly or at departure; `overflow`: the hard limit, the
 share of cells, or no descriptor; `front`: from the head of a queue over its limit; `ingress_overflow`: no cell free while
-the frame came in. `partial` and `malformed` need features that this version does not build; they are 0."""
+the frame came in; `malformed`: jumbo frames, whole; `not_ect_under_ce`: packets of a jumbo frame that was marked on its way and
+that do not know ECN. `partial` needs features that this version does not build; it is 0."""
 QUEUE_DROPS = ("early", "forced", "overflow", "front", "head_dropped", "link_down")
 """Counters of a queue's drops."""
 RED_FAMILY = ("red", "isred", "ared")
@@ -59,6 +60,7 @@ class Options:
     wave: Path | None = None
     preset: str = "full"
     skip: bool = True
+    jumbo: str = "opaque"
 
 
 @dataclass
@@ -133,7 +135,7 @@ def _check_identity(stats: dict[str, Any], tally: _Tally, core: Core) -> None:
         rx, tx, out = stats["rx"][key], stats["tx"][key], tally.received[key]
         checks = {
             f"rx {rx} = tx {tx} + dropped {dropped[key]}": rx == tx + dropped[key],
-            f"rx {rx} = sent {tally.sent[key]}": rx == tally.sent[key],
+            f"rx_frames {stats['rx_frames'][key]} = sent {tally.sent[key]}": stats["rx_frames"][key] == tally.sent[key],
             f"tx {tx} = received {out}": tx == out,
             f"marked {stats['marked'][key]} = traced {tally.marked[key]}": stats["marked"][key] == tally.marked[key],
         }
@@ -146,7 +148,7 @@ def _check_identity(stats: dict[str, Any], tally: _Tally, core: Core) -> None:
         for text, holds in checks.items():
             if not holds:
                 raise IdentityError(f"{key} do not add up: {text} does not hold")
-    if seen.frames_in != stats["rx"]["packets"] or core.ingress_stalls or core.underruns:
+    if seen.frames_in != stats["rx_frames"]["packets"] or core.ingress_stalls or core.underruns:
         raise IdentityError(
             f"ports: {seen.frames_in} frames in, {core.ingress_stalls} beats refused, {core.underruns} gaps in frames"
         )
@@ -174,10 +176,12 @@ def _statistics(core: Core, tally: _Tally) -> dict[str, Any]:
     for name in ("early", "overflow", "front", "link_down"):
         dropped[name] = of_queues(name)
     dropped["forced"] = of_queues("forced", "head_dropped")
-    for name in ("bad", "oversize", "runt", "ingress_overflow"):
+    for name in ("bad", "oversize", "runt", "ingress_overflow", "malformed"):
         dropped[name] = _count(getattr(now.core, name))
+    dropped["not_ect_under_ce"] = _count(now.core.split_discarded)
     return {
-        "rx": _count(now.core.rx), "tx": _count(now.core.tx), "marked": of_queues("marked", "head_marked"),
+        "rx": _count(now.core.rx), "tx": _count(now.core.tx), "rx_frames": _count(now.core.rx_wire),
+        "tx_frames": _count(now.core.tx), "jumbo_in": _count(now.core.jumbo_in), "marked": of_queues("marked", "head_marked"),
         "dropped": dropped, "delay": _delay(tally.sojourns), "queues": queues, "throttled_ns": now.core.throttled_ns,
     }  # fmt: skip
 
@@ -194,6 +198,7 @@ class Replay:
         device.seed(options.seed)
         if options.link_rate < LINE_RATE:
             device.shape(rate=options.link_rate)
+        device.jumbo(options.jumbo)
         self.config = device.queue_replace(0, policy=options.policy, **options.settings)
         device.trace_enable()
         self.start_ns = self.core.now_ns + SETTLE_NS
@@ -292,7 +297,7 @@ class Replay:
             "seed": options.seed,
             "preset": options.preset,
             "merge": "off",
-            "jumbo": "opaque",
+            "jumbo": options.jumbo,
             "snapped": self.snapped,
             "duration_ns": self.core.now_ns - self.start_ns,
             "cycles": self.core.cycles,

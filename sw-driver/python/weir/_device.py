@@ -87,7 +87,11 @@ class QueueCounters:
 
 @dataclass(frozen=True)
 class CoreCounters:
-    """Counters of the core at the last snapshot; `trace_lost` in records, `uptime` in clock cycles."""
+    """Counters of the core at the last snapshot; `trace_lost` in records, `uptime` in clock cycles.
+
+    `rx` counts each packet of a split jumbo frame, `rx_wire` frames as they came, `jumbo_in` those of them that were split;
+    `split_discarded` are packets that were Not-ECT in a jumbo frame marked CE.
+    """
 
     rx: Count
     tx: Count
@@ -95,6 +99,10 @@ class CoreCounters:
     runt: Count
     oversize: Count
     ingress_overflow: Count
+    malformed: Count
+    jumbo_in: Count
+    split_discarded: Count
+    rx_wire: Count
     trace_lost: int
     throttled_ns: int
     uptime: int
@@ -365,6 +373,18 @@ class Device:
         self._call(lib.weir_get_max_frame, c)
         return int(c[0])
 
+    def jumbo(self, mode: str | None = None, ethertype: int = 0, protocol: int = 0) -> dict[str, Any]:
+        """What becomes of jumbo frames that arrive: mode "opaque" (frames like any other) or "split"; sets it if one is
+        given. `ethertype` of the L2 form (0: 0x88B5), `protocol` of the L3 form (146 to 254; 0: 253)."""
+        c = ffi.new("struct weir_jumbo *")
+        if mode is not None:
+            number = ffi.new("int *")
+            self._check(lib.weir_parse_jumbo_mode(mode.encode(), number))
+            c.mode, c.ethertype, c.protocol = number[0], _unsigned("ethertype", ethertype), _unsigned("protocol", protocol)
+            self._call(lib.weir_set_jumbo, c)
+        self._call(lib.weir_get_jumbo, c)
+        return {"mode": ("opaque", "split")[c.mode], "ethertype": c.ethertype, "protocol": c.protocol}
+
     def shared_cells(self) -> int:
         """Cells that the queues share beyond their reserves."""
         c = ffi.new("unsigned int *")
@@ -426,6 +446,10 @@ class Device:
             _count(c.runt),
             _count(c.oversize),
             _count(c.ingress_overflow),
+            _count(c.malformed),
+            _count(c.jumbo_in),
+            _count(c.split_discarded),
+            _count(c.rx_wire),
             c.trace_lost,
             c.throttled_ns,
             c.uptime,

@@ -35,12 +35,15 @@ object Units {
     "FreeList" -> (() => new buffer.FreeList(c)),
     "CellStore" -> (() => new buffer.CellStore(c)),
     "Store" -> (() => new buffer.Store(c)),
+    "StorePlain" -> (() => new buffer.Store(c.copy(jumbo = false))),
+    "Batch" -> (() => new buffer.Batch(c)),
     "DescriptorPool" -> (() => new buffer.DescriptorPool(c)),
     "Backlog" -> (() => new buffer.Backlog(c)),
     "Queues" -> (() => new buffer.Queues(c)),
     "Admit" -> (() => new aqm.Admit(c)),
     "Schedule" -> (() => new egress.Schedule(c)),
     "Trim" -> (() => new buffer.Trim(c)),
+    "Unpack" -> (() => new jumbo.Unpack(c)),
     "Egress" -> (() => new egress.Egress(c)),
     "Pack" -> (() => new jumbo.Pack(c))
   )

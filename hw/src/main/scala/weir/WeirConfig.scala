@@ -10,6 +10,7 @@ import spinal.core._
   * @param cells       64-byte cells of the shared buffer, a power of two; one cell is the tail sentinel of the free list
   * @param descriptors packets that the buffer can hold at once, a power of two
   * @param policies    policies that are built; Drop-Tail always is
+  * @param jumbo       jumbo frames can be split and merged
   * @param traceDepth  records in the host's trace FIFO, a power of two
   * @param clockHz     frequency of `clk`, reported to the host
   */
@@ -20,6 +21,7 @@ case class WeirConfig(
     cells: Int = 2048,
     descriptors: Int = 2048,
     policies: Set[Policy] = Set(Policy.DropTail, Policy.Red),
+    jumbo: Boolean = false,
     traceDepth: Int = 64,
     clockHz: Int = 156250000
 ) {
@@ -78,8 +80,8 @@ object WeirConfig {
   import Policy._
 
   val presets: Seq[WeirConfig] = Seq(
-    WeirConfig("full",    cells = 16384, descriptors = 16384, policies = Policy.all.toSet,      traceDepth = 256),
-    WeirConfig("ten-gig", cells = 2048,  descriptors = 2048,  policies = Policy.all.toSet,      traceDepth = 64),
+    WeirConfig("full",    cells = 16384, descriptors = 16384, policies = Policy.all.toSet,      jumbo = true, traceDepth = 256),
+    WeirConfig("ten-gig", cells = 2048,  descriptors = 2048,  policies = Policy.all.toSet,      jumbo = true, traceDepth = 64),
     WeirConfig("small",   cells = 256,   descriptors = 256,   policies = Set(DropTail, Red), traceDepth = 16, queues = 2),
     WeirConfig("tail",    cells = 256,   descriptors = 64,    policies = Set(DropTail),      traceDepth = 16, queues = 1)
   )

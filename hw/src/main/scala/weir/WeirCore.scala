@@ -8,6 +8,7 @@ import weir.buffer._
 import weir.csr._
 import weir.egress._
 import weir.frame._
+import weir.jumbo.Unpack
 
 /** One core: one ingress stream, one egress stream, `c.queues` queues (docs/architecture.md).
   *
@@ -53,7 +54,9 @@ class WeirCore(c: WeirConfig) extends Component {
 
   val path = new ClockingArea(domain) {
     val ingress = new Ingress(c)
+    val unpack = if (c.jumbo) Some(new Unpack(c)) else None
     val store = new Store(c)
+    val batch = if (c.jumbo) Some(new Batch(c)) else None
     val freeList = new FreeList(c)
     val cells = new CellStore(c)
     val descriptors = new DescriptorPool(c)
@@ -83,11 +86,30 @@ class WeirCore(c: WeirConfig) extends Component {
     ingress.io.config.maxFrame := config.maxFrame
     ingress.io.config.defaultQueue := config.defaultQueue
     ingress.io.config.dscpQueue := config.dscpQueue
-    store.io.word << ingress.io.word
-    store.io.end << ingress.io.end
+    unpack match {
+      case Some(unit) =>
+        unit.io.config.split := config.split
+        unit.io.config.etherType := config.jumboEtherType
+        unit.io.config.protocol := config.jumboProtocol
+        unit.io.config.defaultQueue := config.defaultQueue
+        unit.io.config.dscpQueue := config.dscpQueue
+        unit.io.word << ingress.io.word
+        unit.io.end << ingress.io.end
+        unit.io.abort := store.io.abort
+        store.io.packet << unit.io.packet
+        store.io.end << unit.io.packetEnd
+        store.io.jumbo << unit.io.jumbo
+      case None =>
+        store.io.packet << ingress.io.word.toStream
+        store.io.end.valid := ingress.io.end.valid
+        store.io.end.payload.assignSomeByName(ingress.io.end.payload)
+        store.io.end.inner := False
+        store.io.jumbo.setIdle()
+    }
     store.io.cell := freeList.io.cell
     store.io.available := freeList.io.available
-    store.io.room := admit.io.room
+    store.io.exhausted := freeList.io.exhausted
+    store.io.room := batch.map(_.io.room).getOrElse(admit.io.room)
     freeList.io.take := store.io.take
     freeList.io.rollback << store.io.rollback
     freeList.io.free << FlowMerge(egress.io.free, admit.io.free)
@@ -98,7 +120,17 @@ class WeirCore(c: WeirConfig) extends Component {
     admit.io.config := queueConfig
     admit.io.sharedCells := config.sharedCells
     admit.io.nowNs := nowNs
-    admit.io.arrival << store.io.arrival
+    batch match {
+      case Some(unit) =>
+        unit.io.push << store.io.arrival
+        unit.io.pushInner := store.io.inner
+        unit.io.commit := store.io.commit
+        unit.io.rollback := store.io.discard
+        // an announcement at the pop has to find the port free
+        unit.io.ready := admit.io.room && !ingress.io.hint.valid
+        admit.io.arrival << unit.io.pop
+      case None => admit.io.arrival << store.io.arrival
+    }
     admit.io.hold := control.registers.io.apply
     control.registers.io.applyReady := admit.io.settled & release.io.settled
     admit.io.fill := backlog.io.fill
@@ -139,10 +171,25 @@ class WeirCore(c: WeirConfig) extends Component {
     /** a cycle after the end; the next frame's hint comes a cycle later still */
     private val ended = RegNext(ends && !(ingress.io.hint.valid && stillborn)) init False
     private val differs = RegNextWhen(other, ends)
-    private val arrives = store.io.arrival.valid
-    val late = arrives && differs
-    val withdraw = ended && (!arrives || differs)
-    val queue = Mux(late, store.io.arrival.meta.queue, ingress.io.hint.queue)
+    val (late, withdraw, forget, queue) = batch match {
+      case Some(unit) =>
+        // Unpack may hold a frame for long: what happens to it later is not told by its own hint
+        val good = RegNextWhen(ingress.io.end.kind === FrameEnd.good, ends)
+        val event = store.io.event
+        val lost = event.valid && (event.jumbo || event.end === FrameEnd.overflow || event.end === FrameEnd.malformed)
+        /** queues whose next arrival has to be announced when it goes to Admit */
+        val uncertain = Reg(Bits(c.queues bits)) init 0
+        val arrives = unit.io.pop.valid
+        val queue = unit.io.pop.meta.queue
+        val late = arrives && (unit.io.popInner || uncertain(queue.resized))
+        when(arrives)(uncertain(queue.resized) := False)
+        when(lost || (ended && differs))(uncertain.setAll())
+        (late, ended && (!good || differs), lost, Mux(late, queue, ingress.io.hint.queue))
+      case None =>
+        val arrives = store.io.arrival.valid
+        val late = arrives && differs
+        (late, ended && (!arrives || differs), False, Mux(late, store.io.arrival.meta.queue, ingress.io.hint.queue))
+    }
   }
 
   /** Which engine serves a queue, which queues decide at departure. */
@@ -168,6 +215,7 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.hint.valid := hints.early || hints.late
       unit.io.hint.payload := hints.queue
       unit.io.withdraw := hints.withdraw
+      unit.io.forget := hints.forget
       unit.io.emptied := backlog.io.emptied
       unit.io.request.valid := admit.io.request.valid && admit.io.requestEngine(n)
       unit.io.request.payload := admit.io.request.payload
@@ -398,7 +446,8 @@ class WeirCore(c: WeirConfig) extends Component {
       val quiet = RegNext(idle.msb && !active) init False
     }
     val moving = active(
-      io.s_axis.valid, ingress.io.busy, store.io.busy, admit.io.busy, held, schedule.io.busy, egress.io.busy,
+      io.s_axis.valid, ingress.io.busy, unpack.map(_.io.busy).getOrElse(False), store.io.busy,
+      batch.map(_.io.busy).getOrElse(False), admit.io.busy, held, schedule.io.busy, egress.io.busy,
       rewrite.io.busy, closer.io.busy, control.reset.io.busy, release.io.busy,
       units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, near)
     val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy, traceFifo.io.popBusy)

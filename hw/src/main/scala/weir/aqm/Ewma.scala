@@ -17,7 +17,7 @@ case class Ewma(c: WeirConfig) extends Component {
     /** a frame of that queue is coming in */
     val hint = slave(Flow(c.queueId))
     /** pulses: see [[PolicyPorts]] */
-    val withdraw = in Bool ()
+    val withdraw, forget = in Bool ()
     val emptied, applied = in(Bits(c.queues bits))
     /** the time of all these */
     val nowNs = in(c.time)
@@ -47,6 +47,7 @@ case class Ewma(c: WeirConfig) extends Component {
   decay.io.config << io.config
   decay.io.hint << io.hint
   decay.io.withdraw := io.withdraw
+  decay.io.forget := io.forget
   decay.io.emptied := io.emptied
   decay.io.applied := io.applied
   decay.io.nowNs := io.nowNs

@@ -18,6 +18,8 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val hint = slave(Flow(c.queueId))
     /** pulse: the frame of the last hint before this cycle does not come */
     val withdraw = in Bool ()
+    /** pulse: no hint before this cycle counts any more */
+    val forget = in Bool ()
     /** pulses, a bit a queue: it has become empty; its words have been replaced */
     val emptied, applied = in(Bits(c.queues bits))
     /** the time of all these */
@@ -32,8 +34,8 @@ case class IdleDecay(c: WeirConfig) extends Component {
 
   val arrivals = PerQueue.select(c.queues, io.arrival.valid, io.arrival.queue)
   /** every hint of these queues that came in an earlier cycle is stale */
-  val stale = arrivals | io.emptied
-  val goneStale = io.arrival.valid || io.emptied.orR
+  val stale = arrivals | io.emptied | B(c.queues bits, default -> io.forget)
+  val goneStale = io.arrival.valid || io.emptied.orR || io.forget
 
   /** when the queue became empty; the later event wins, and `emptied` in one cycle */
   val idleSince = Vec.fill(c.queues)(Reg(c.time) init 0)

@@ -137,6 +137,8 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
   val hint = slave(Flow(c.queueId))
   /** pulse: the frame of the last hint before this cycle does not come, or not to that queue */
   val withdraw = in(Bool())
+  /** pulse: all hints before this cycle are void; arrivals they belong to are announced again */
+  val forget = in(Bool())
   /** pulse: these queues have become empty; their last packet left, or their last pending arrival was refused */
   val emptied = in(Bits(c.queues bits))
   /** a request of that queue, should it find the queue empty, has to wait; in bounded time */

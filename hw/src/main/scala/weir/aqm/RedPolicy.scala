@@ -23,6 +23,7 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
   ewma.io.config << io.config
   ewma.io.hint << io.hint
   ewma.io.withdraw := io.withdraw
+  ewma.io.forget := io.forget
   ewma.io.emptied := io.emptied
   ewma.io.applied := io.applied
   ewma.io.nowNs := io.nowNs

@@ -11,6 +11,13 @@ case class Chain(c: WeirConfig) extends Bundle {
   val cells = UInt(8 bits)
 }
 
+/** Cells that were taken last and are given back. */
+case class Rollback(c: WeirConfig) extends Bundle {
+  /** the one that was taken first */
+  val first = c.cellId
+  val cells = UInt(c.cellWidth bits)
+}
+
 /** A good frame in the buffer, on its way to Admit. */
 case class Arrival(c: WeirConfig) extends Bundle {
   val meta = FrameMeta(c)

@@ -16,7 +16,7 @@ import weir.WeirConfig
   * A chain may be given back five cycles after its last cell was taken or later: the link behind it has been fetched
   * by then. In the core it takes eleven.
   *
-  * Throughput: two cells at once, then one every five cycles; one lookup every two cycles; one chain freed every
+  * Throughput: three cells at once, then one every two cycles; one lookup every two cycles; one chain freed every
   * cycle. Latency of a lookup: two cycles. When no cell is left `available` is low. At reset all cells are free;
   * allocation runs behind the sweep.
   */
@@ -25,10 +25,12 @@ class FreeList(c: WeirConfig) extends Component {
     /** the next free cell, if `available` */
     val cell = out(c.cellId)
     val available = out Bool ()
+    /** there is none; without `available`, one is on its way otherwise */
+    val exhausted = out Bool ()
     /** takes `cell`; only with `available` */
     val take = in Bool ()
     /** gives back the cells taken last, all since `first`, with `take` low */
-    val rollback = slave(Flow(Chain(c)))
+    val rollback = slave(Flow(Rollback(c)))
     /** gives back a chain */
     val free = slave(Flow(Chain(c)))
     /** asks for the cell after this one */
@@ -67,47 +69,48 @@ class FreeList(c: WeirConfig) extends Component {
   val slot = RegInit(False)
   slot := !slot
 
+  /** The first free cells, read ahead. */
   val allocate = new Area {
-    /** the cell to hand out or, without `valid`, the one handed out last */
-    val cell = Reg(c.cellId) init 0
-    val valid = RegInit(True)
-    val following = Reg(c.cellId)
-    val followingValid = RegInit(False)
+    val cells = Vec.fill(3)(Reg(c.cellId))
+    cells(0) init 0
+    val known = Reg(UInt(2 bits)) init 1
+    /** the cell whose link has not been read: the last of `cells` or, without any, the one handed out last */
+    val last = Reg(c.cellId) init 0
     val reading = RegInit(False)
 
-    val atTail = cell === tail
-    val linked = sweep.done || cell < sweep.cell
-    val read = !slot && !followingValid && !reading && !atTail && linked && !io.rollback.valid
-    val arrived = reading
+    val atTail = cells(0) === tail
+    val linked = sweep.done || last < sweep.cell
+    val read = !slot && !reading && known =/= 3 && last =/= tail && linked && !io.rollback.valid
     reading := read
 
-    io.cell := cell
-    io.available := valid && !atTail
+    io.cell := cells(0)
+    io.available := known =/= 0 && !atTail
+    io.exhausted := known =/= 0 && atTail
   }
 
   val port = new Area {
-    val address = Mux(slot, io.lookup.payload, allocate.cell)
+    val address = Mux(slot, io.lookup.payload, allocate.last)
     val data = links.readSync(address, allocate.read || slot)
   }
 
-  when(allocate.arrived) {
-    when(allocate.valid && !io.take) {
-      allocate.following := port.data
-      allocate.followingValid := True
-    } otherwise {
-      allocate.cell := port.data
-      allocate.valid := True
+  /** A cell is taken, another comes to be known. */
+  val change = new Area {
+    private val arrived = allocate.reading
+    private val left = allocate.known - io.take.asUInt
+    when(arrived || io.take) {
+      for (n <- 0 until 3) {
+        if (n < 2) when(io.take)(allocate.cells(n) := allocate.cells(n + 1))
+        when(arrived && left === n)(allocate.cells(n) := port.data)
+      }
+      allocate.known := left + arrived.asUInt
     }
-  } elsewhen (io.take) {
-    when(allocate.followingValid)(allocate.cell := allocate.following)
-    allocate.valid := allocate.followingValid
-    allocate.followingValid := False
-  }
-  when(io.rollback.valid) {
-    allocate.cell := io.rollback.first
-    allocate.valid := True
-    allocate.followingValid := False
-    allocate.reading := False
+    when(arrived)(allocate.last := port.data)
+    when(io.rollback.valid) {
+      allocate.cells(0) := io.rollback.first
+      allocate.known := 1
+      allocate.last := io.rollback.first
+      allocate.reading := False
+    }
   }
 
   val lookup = new Area {
@@ -118,11 +121,12 @@ class FreeList(c: WeirConfig) extends Component {
   }
 
   val accounting = new Area {
-    val change = Reg(SInt(10 bits)) init 0
+    private val width = (c.cellWidth max 8) + 2
+    val change = Reg(SInt(width bits)) init 0
     val taken = io.take.asUInt
-    val returned = Mux(io.rollback.valid, io.rollback.cells, U(0, 8 bits))
+    val returned = Mux(io.rollback.valid, io.rollback.cells, U(0, c.cellWidth bits))
     val freed = Mux(io.free.valid, io.free.cells, U(0, 8 bits))
-    change := ((returned +^ freed).resize(10 bits) - taken.resize(10 bits)).asSInt
+    change := ((returned.resize(width bits) + freed.resize(width bits)) - taken.resize(width bits)).asSInt
     val count = Reg(UInt(c.cellWidth bits)) init (c.cells - 1)
     count := (count.asSInt.resize(c.cellWidth + 1 bits) + change.resize(c.cellWidth + 1 bits)).asUInt.resize(c.cellWidth bits)
     io.count := count

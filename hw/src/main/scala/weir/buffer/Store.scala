@@ -4,26 +4,39 @@ import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
 import weir.csr.{FrameEnd, IngressEvent}
-import weir.frame.{IngressWord, IngressEnd}
+import weir.frame.IngressWord
+import weir.jumbo.{JumboEnd, UnpackEnd}
 
-/** Puts the words of a frame into cells, and commits the frame or takes everything back when it ends.
+/** Puts the words of frames into cells, and commits a frame or takes everything back when it ends. The packets of a
+  * jumbo frame are kept or taken back together.
   *
   * A frame that finds no cell is taken back at once; its other words are ignored and it ends as overflow. So does
-  * a good frame that finds `arrival` not ready. Latency: an arrival leaves one cycle after its frame's end.
-  * Throughput: a word a cycle as long as [[FreeList]] has cells ready.
+  * a good frame that finds no room for its arrival. A packet of a jumbo frame that finds either raises
+  * `abort`: what is stored of the jumbo frame is taken back at its end. Latency: an arrival leaves one cycle after its
+  * frame's end. Throughput: a word a cycle as long as [[FreeList]] has cells ready; `packet.ready` waits for one that is on
+  * its way if the core splits jumbo frames (`c.jumbo`), else the frame overflows.
   */
 class Store(c: WeirConfig) extends Component {
   val io = new Bundle {
-    val word = slave(Flow(IngressWord(c)))
-    val end = slave(Flow(IngressEnd(c)))
+    val packet = slave(Stream(IngressWord(c)))
+    val end = slave(Flow(UnpackEnd(c)))
+    val jumbo = slave(Flow(JumboEnd(c)))
+    /** the packets of this jumbo frame are not kept */
+    val abort = out Bool ()
     val cell = in(c.cellId)
     val available = in Bool ()
+    /** no cell is free; without `available`, one is on its way otherwise */
+    val exhausted = in Bool ()
     val take = out Bool ()
-    val rollback = master(Flow(Chain(c)))
+    val rollback = master(Flow(Rollback(c)))
     val write = master(Flow(CellWrite(c)))
     /** room for a frame that ends now */
     val room = in Bool ()
     val arrival = master(Flow(Arrival(c)))
+    /** the arrival is a packet of a jumbo frame: it waits for `commit` or `discard` */
+    val inner = out Bool ()
+    val commit = out Bool ()
+    val discard = out Bool ()
     val event = master(Flow(IngressEvent(c)))
     /** a frame holds cells */
     val busy = out Bool ()
@@ -37,63 +50,129 @@ class Store(c: WeirConfig) extends Component {
     val failed = RegInit(False)
   }
 
-  val starting = io.word.valid && io.word.cellStart
-  val lacking = starting && !frame.failed && !io.available
-  val failed = frame.failed || lacking
+  /** The jumbo frame whose packets are being received. */
+  val jumbo = new Area {
+    val first = Reg(c.cellId)
+    /** of packets that have ended */
+    val cells = Reg(UInt(c.cellWidth bits)) init 0
+    val failed = RegInit(False)
+    /** bytes of the packets' own frames */
+    val bytes = Reg(UInt(24 bits)) init 0
+    /** its last packet's arrival leaves; then its end is carried out */
+    val closes = if (c.jumbo) RegNext(io.jumbo.valid) init False else False
+    val ends = if (c.jumbo) RegNext(closes) init False else False
+    val end = RegNextWhen(io.jumbo.payload, io.jumbo.valid)
+    val good = end.kind === FrameEnd.good && !failed
+  }
+
+  val word = new Area {
+    val starting = io.packet.valid && io.packet.cellStart
+    /** a cell is on its way */
+    val waits = if (c.jumbo) starting && !frame.failed && !io.available && !io.exhausted else False
+    io.packet.ready := !waits && !jumbo.closes && !jumbo.ends
+    val fires = io.packet.fire
+    val starts = fires && io.packet.cellStart
+    val lacking = starts && !frame.failed && !io.available
+  }
+  val failed = frame.failed || word.lacking
   val ended = io.end.valid
   val good = io.end.kind === FrameEnd.good
-  val committed = ended && good && !failed && io.room
+  val committed = ended && good && !failed && io.room && !(io.end.inner && jumbo.failed)
   val dropped = ended && !committed
   /** the cell that this word starts is kept */
-  val taking = starting && !frame.failed && io.available && !dropped
+  val taking = word.starts && !frame.failed && io.available && !dropped
 
   io.take := taking
-  io.write.valid := io.word.valid && !failed && !dropped
-  io.write.cell := Mux(io.word.cellStart, io.cell, frame.last)
-  io.write.index := io.word.index
-  io.write.data := io.word.data
+  io.write.valid := word.fires && !failed && !dropped
+  io.write.cell := Mux(io.packet.cellStart, io.cell, frame.last)
+  io.write.index := io.packet.index
+  io.write.data := io.packet.data
 
   val none = frame.cells === 0
-  io.rollback.valid := (dropped || lacking) && !none
+  io.rollback.valid := (dropped || word.lacking) && !none
   io.rollback.first := frame.first
-  io.rollback.last := frame.last
-  io.rollback.cells := frame.cells
+  io.rollback.cells := frame.cells.resized
+  when(jumbo.ends && !jumbo.good) {
+    // the last packet may have been broken off
+    io.rollback.valid := jumbo.cells =/= 0 || !none
+    when(jumbo.cells =/= 0)(io.rollback.first := jumbo.first)
+    io.rollback.cells := jumbo.cells + frame.cells.resized
+  }
 
   when(taking) {
     when(none)(frame.first := io.cell)
     frame.last := io.cell
     frame.cells := frame.cells + 1
   }
-  when(lacking) {
+  when(word.lacking) {
     frame.failed := True
     frame.cells := 0
   }
-  when(ended) {
+  when(ended || jumbo.ends) {
     frame.failed := False
     frame.cells := 0
   }
-  io.busy := !none
+  io.busy := !none || jumbo.cells =/= 0 || jumbo.closes || jumbo.ends
 
   val arrival = new Area {
     val valid = RegNext(committed) init False
-    val meta = RegNext(io.end.meta)
+    val meta = RegNextWhen(io.end.meta, ended)
+    val inner = RegNextWhen(io.end.inner, ended) init False
     val chain = Reg(Chain(c))
-    chain.first := Mux(none, io.cell, frame.first)
-    chain.last := Mux(taking, io.cell, frame.last)
-    chain.cells := frame.cells + taking.asUInt
+    when(ended) {
+      chain.first := Mux(none, io.cell, frame.first)
+      chain.last := Mux(taking, io.cell, frame.last)
+      chain.cells := frame.cells + taking.asUInt
+    }
     io.arrival.valid := valid
     io.arrival.meta := meta
     io.arrival.chain := chain
+    io.inner := inner
   }
 
+  when(arrival.valid && arrival.inner) {
+    when(jumbo.cells === 0)(jumbo.first := arrival.chain.first)
+    jumbo.cells := jumbo.cells + arrival.chain.cells.resized
+    jumbo.bytes := jumbo.bytes + arrival.meta.length
+  }
+  when(ended && io.end.inner && !committed)(jumbo.failed := True)
+  when(jumbo.ends) {
+    jumbo.cells := 0
+    jumbo.bytes := 0
+    jumbo.failed := False
+  }
+  io.abort := jumbo.failed
+  io.commit := jumbo.ends && jumbo.good
+  io.discard := jumbo.ends && !jumbo.good
+
   val event = new Area {
-    val valid = RegNext(ended) init False
-    val end = Reg(UInt(3 bits))
-    end := io.end.kind
-    when(good && !committed)(end := FrameEnd.overflow)
-    val bytes = RegNext(io.end.bytes)
+    val valid = RegNext(ended && !io.end.inner || jumbo.ends) init False
+    val event = Reg(IngressEvent(c))
+    when(ended && !io.end.inner) {
+      event.end := Mux(good && !committed, U(FrameEnd.overflow, 3 bits), io.end.kind)
+      event.bytes := io.end.bytes
+      event.wireBytes := io.end.bytes
+      event.packets := 1
+      event.jumbo := False
+      event.discarded := 0
+      event.discardedBytes := 0
+    }
+    when(jumbo.ends) {
+      event.end := Mux(jumbo.end.kind === FrameEnd.good && jumbo.failed, U(FrameEnd.overflow, 3 bits), jumbo.end.kind)
+      event.bytes := jumbo.end.bytes
+      event.wireBytes := jumbo.end.bytes
+      event.packets := 1
+      event.jumbo := jumbo.good
+      event.discarded := 0
+      event.discardedBytes := 0
+      when(jumbo.good) {
+        event.bytes := jumbo.bytes + jumbo.end.discardedBytes
+        event.packets := jumbo.end.count + jumbo.end.discarded
+        event.discarded := jumbo.end.discarded
+        event.discardedBytes := jumbo.end.discardedBytes.resized
+      }
+    }
     io.event.valid := valid
-    io.event.end := end
-    io.event.bytes := bytes
+    io.event.payload := event
   }
 }

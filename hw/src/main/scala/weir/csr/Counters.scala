@@ -152,21 +152,28 @@ case class Counters(c: WeirConfig) extends Component {
 
   val core = new Area {
     val ingress = happened.ingress
-    val ingressBytes = RegNextWhen(ingress.bytes, ingress.valid)
+    val event = RegNextWhen(ingress.payload, ingress.valid)
     val departureBytes = RegNextWhen(happened.departure.length, happened.departure.valid)
-    private def pair(condition: Bool, bytes: UInt) = new Area {
+    private def pair(condition: Bool, bytes: UInt, number: UInt = U(1)) = new Area {
       val valid = RegNext(condition) init False
-      val packets = Tally(valid, U(1))
+      val packets = Tally(valid, number)
       val octets = Tally(valid, bytes)
     }
-    private def ended(end: Int) = pair(ingress.valid && ingress.end === end, ingressBytes)
+    private def ended(end: Int) = pair(ingress.valid && ingress.end === end, event.wireBytes)
 
-    val rx = pair(ingress.valid, ingressBytes)
+    val rx = pair(ingress.valid, event.bytes, event.packets)
     val tx = pair(happened.departure.valid && !happened.departure.discard, departureBytes)
     val bad = ended(FrameEnd.bad)
     val runt = ended(FrameEnd.runt)
     val oversize = ended(FrameEnd.oversize)
     val overflow = ended(FrameEnd.overflow)
+    /** malformed, jumbo frames that were split, packets of them that were dropped, frames as they came */
+    val jumbo = if (!c.jumbo) Nil else Seq(
+      ended(FrameEnd.malformed),
+      pair(ingress.valid && ingress.jumbo, event.wireBytes),
+      pair(ingress.valid && ingress.jumbo, event.discardedBytes, event.discarded),
+      pair(ingress.valid, event.wireBytes)
+    )
     val traceLost = Tally(RegNext(happened.traceLost) init False, U(1))
 
     /** ns since the cycle before, if the shaper held a backlog then; time may jump */
@@ -181,24 +188,26 @@ case class Counters(c: WeirConfig) extends Component {
 
   /** The copy of the core's counters: taken at once, then written to a RAM, one a cycle, while the banks sweep. */
   val unload = new Area {
-    /** rows of the RAM; the first 14 are the core block from 0x200 on, 8 bytes each */
-    val throttledRow = 14
-    val uptimeRow = 15
-    val rows: Seq[UInt] =
+    /** rows of the RAM: the core block from 0x200 on, 8 bytes each, and what is not there */
+    private val block: Seq[UInt] =
       Seq(core.rx, core.tx, core.bad, core.runt, core.oversize, core.overflow)
-        .flatMap(pair => Seq(pair.packets.live, pair.octets.live)) ++
-        Seq(core.traceLost.live, U(0, 64 bits), core.throttled.live, core.uptime.live)
+        .flatMap(pair => Seq(pair.packets.live, pair.octets.live)) ++ Seq(core.traceLost.live, U(0, 64 bits)) ++
+        core.jumbo.flatMap(pair => Seq(pair.packets.live, pair.octets.live))
+    val lines = block.size / 2
+    val throttledRow = block.size
+    val uptimeRow = block.size + 1
+    val rows: Seq[UInt] = block ++ Seq(core.throttled.live, core.uptime.live)
 
-    val ram = Mem(UInt(64 bits), 16)
+    val ram = Mem(UInt(64 bits), 32)
     val copy = Vec(rows.map(r => RegNextWhen(r, moment.copied)))
-    val row = Reg(UInt(4 bits)) init 0
+    val row = Reg(UInt(5 bits)) init 0
     val running = RegInit(False)
 
     moment.unloading := running
-    ram.write(row, copy(row), running)
+    ram.write(row, copy(row.resized), running)
     when(running) {
       row := row + 1
-      when(row === 15) { running := False }
+      when(row === uptimeRow) { running := False }
     }
     when(moment.copied) {
       running := True
@@ -230,12 +239,12 @@ case class Counters(c: WeirConfig) extends Component {
 
       val isThrottled = word === 0x10c / 4 || word === 0x110 / 4
       val isUptime = word(7 downto 1) === 0x118 / 8
-      val isRow = line >= 0x20 && line <= 0x26
+      val isRow = line >= 0x20 && line < 0x20 + unload.lines
 
       private def decoded[T <: Data](value: T): T = RegNextWhen(value, state === State.decode)
       val core = decoded(inCore && (isThrottled || isUptime || isRow))
-      private val rowNext = UInt(4 bits)
-      rowNext := word(4 downto 1)
+      private val rowNext = UInt(5 bits)
+      rowNext := word(5 downto 1)
       when(isThrottled) { rowNext := unload.throttledRow }
       when(isUptime) { rowNext := unload.uptimeRow }
       val row = decoded(rowNext)

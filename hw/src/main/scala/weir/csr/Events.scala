@@ -36,11 +36,22 @@ object FrameEnd {
   val oversize = 3
   /** no free cell or no room before Admit */
   val overflow = 4
+  /** a jumbo frame that does not say the truth (docs/jumbo.md) */
+  val malformed = 5
 }
 
-/** One per frame at the ingress, with all the bytes that arrived. */
+/** One per frame at the ingress. */
 case class IngressEvent(c: WeirConfig) extends Bundle {
   /** [[FrameEnd]] */
   val end = UInt(3 bits)
+  /** of a jumbo frame that was split: its packets and the bytes of their own frames; of others 1 and all bytes that arrived */
+  val packets = UInt(9 bits)
   val bytes = UInt(24 bits)
+  /** all bytes that arrived */
+  val wireBytes = UInt(24 bits)
+  /** a jumbo frame that was split */
+  val jumbo = Bool()
+  /** of its packets those that were dropped: Not-ECT, and the jumbo frame was marked */
+  val discarded = UInt(9 bits)
+  val discardedBytes = UInt(24 bits)
 }

@@ -39,6 +39,15 @@ object LiveConfig {
     live.defaultQueue := built(word("DEFAULT_QUEUE")(3 downto 0))
     for (dscp <- 0 until 64)
       live.dscpQueue(dscp) := built(word(s"DSCP_MAP${dscp / 8}")(4 * (dscp % 8), 4 bits))
+    if (c.jumbo) {
+      live.split := bits("JUMBO", "MODE").asUInt === JumboMode.split
+      live.jumboEtherType := bits("JUMBO_TYPE", "ETHERTYPE")
+      live.jumboProtocol := bits("JUMBO_TYPE", "PROTOCOL")
+    } else {
+      live.split := False
+      live.jumboEtherType := 0
+      live.jumboProtocol := 0
+    }
     live.shaperCost := (word("SHAPER_COST_HI")(3 downto 0) ## word("SHAPER_COST_LO")).asUInt
     live.shaperBurst := word("SHAPER_BURST").asUInt
     live.shaperOverhead := word("SHAPER_OVERHEAD")(15 downto 0).asSInt

@@ -10,6 +10,13 @@ object QueueUnit {
   val frames = 2
 }
 
+/** What becomes of a jumbo frame that arrives. */
+object JumboMode {
+  /** a frame like any other */
+  val opaque = 0
+  val split = 1
+}
+
 /** A number as `mantissa * 2^-exponent`. */
 case class Scaled() extends Bundle {
   val mantissa = UInt(18 bits)
@@ -39,6 +46,11 @@ case class CoreConfig(c: WeirConfig) extends Bundle {
   val sharedCells = UInt(15 bits)
   val defaultQueue = c.queueId
   val dscpQueue = Vec(c.queueId, 64)
+  /** jumbo frames are split */
+  val split = Bool()
+  /** of jumbo frames in the L2 form, and the IPv4 protocol of the L3 form */
+  val jumboEtherType = Bits(16 bits)
+  val jumboProtocol = Bits(8 bits)
   /** nanoseconds a byte, UQ17.19; 0 turns the shaper off */
   val shaperCost = UInt(36 bits)
   /** burst tolerance in ns */

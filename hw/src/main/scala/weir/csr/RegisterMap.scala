@@ -14,8 +14,9 @@ object RegisterMap {
   val queueStride = 0x400
   val addressWidth = 16
 
-  /** Bit n: policy number n is built; bit 16: trace. */
-  def features(c: WeirConfig): BigInt = c.policies.map(p => BigInt(1) << p.id).sum + (BigInt(1) << 16)
+  /** Bit n: policy number n is built; bit 16: trace; bit 17: jumbo frames can be split. */
+  def features(c: WeirConfig): BigInt =
+    c.policies.map(p => BigInt(1) << p.id).sum + (BigInt(1) << 16) + (if (c.jumbo) BigInt(1) << 17 else BigInt(0))
 
   private def storage(name: String, offset: Int, description: String) =
     Register(name, offset, ReadWrite, Storage, description = description)
@@ -36,7 +37,8 @@ object RegisterMap {
     constant("VERSION", 0x004, Value((BigInt(major) << 16) + (minor << 8) + patch), "version of the hardware",
       bits("MAJOR", 31, 16, ""), bits("MINOR", 15, 8, ""), bits("PATCH", 7, 0, "")),
     constant("FEATURES", 0x008, Value.built("by build")(features), "what is built",
-      bits("POLICIES", 15, 0, "bit n: policy number n"), flag("TRACE", 16, "trace records")),
+      bits("POLICIES", 15, 0, "bit n: policy number n"), flag("TRACE", 16, "trace records"),
+      flag("SPLIT", 17, "jumbo frames can be split")),
     constant("PARAMS", 0x00C, Value.built("by build")(c => BigInt(c.dataWidth) * 256 + c.queues), "sizes",
       bits("QUEUES", 7, 0, "queues"), bits("DATA_WIDTH", 23, 8, "bits of tdata")),
     constant("CELLS", 0x010, Value.built("by build")(c => c.cells), "cells of the buffer"),
@@ -75,7 +77,11 @@ object RegisterMap {
     shadow("TRACE_CTRL", 0x060, 32, Value(0), "what is traced",
       flag("ENABLE", 0, "trace"), flag("ARRIVALS", 1, "record arrivals"), flag("DEPARTURES", 2, "record departures"),
       flag("TICKS", 3, "record ticks of policies"),
-      bits("QUEUES", 15, 8, "mask of queues"))
+      bits("QUEUES", 15, 8, "mask of queues")),
+    shadow("JUMBO", 0x064, 2, Value(0), "jumbo frames that arrive; a frame is treated as its first beat found it",
+      bits("MODE", 1, 0, "0 opaque: frames like others, 1 split; others are taken as 0")).copy(jumbo = true),
+    shadow("JUMBO_TYPE", 0x068, 24, Value(253 * 65536 + 0x88b5), "what tells jumbo frames",
+      bits("ETHERTYPE", 15, 0, "of the L2 form"), bits("PROTOCOL", 23, 16, "IPv4 protocol of the L3 form")).copy(jumbo = true)
   ) ++ (0 until 8).map(n =>
     shadow(s"DSCP_MAP$n", 0x080 + 4 * n, 32, Value(0),
       s"queues of DSCP ${8 * n} to ${8 * n + 7}, 4 bits each, lowest first; one that is not built is 0"))
@@ -98,7 +104,11 @@ object RegisterMap {
     counter("BAD", 0x220, "marked bad by the MAC") ++ counter("RUNT", 0x230, "shorter than 14 bytes") ++
     counter("OVERSIZE", 0x240, "longer than MAX_FRAME") ++
     counter("INGRESS_OVERFLOW", 0x250, "no free cell at the ingress") ++
-    counter("TRACE_LOST", 0x260, "trace records lost")
+    counter("TRACE_LOST", 0x260, "trace records lost") ++
+    (counter("MALFORMED", 0x270, "jumbo frames that do not say the truth") ++
+      counter("JUMBO_IN", 0x280, "jumbo frames that were split, as they came") ++
+      counter("SPLIT_DISCARDED", 0x290, "packets of jumbo frames: Not-ECT, and the jumbo frame was marked CE") ++
+      counter("RX_WIRE", 0x2A0, "frames that arrived, as they came")).map(_.copy(jumbo = true))
 
   private val queueConfig = Seq(
     shadow("POLICY", 0x000, 32, Value(0), "a policy that is not built: SLVERR, nothing written",

@@ -31,10 +31,9 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
   val ranks = Vec(for (i <- 0 until n) yield Reg(rank) init i)
 
   val inside = new Area {
-    val cell = dut.allocate.cell.pull()
-    val valid = dut.allocate.valid.pull()
-    val following = dut.allocate.following.pull()
-    val followingValid = dut.allocate.followingValid.pull()
+    val ahead = dut.allocate.cells.map(_.pull())
+    val known = dut.allocate.known.pull()
+    val last = dut.allocate.last.pull()
     val reading = dut.allocate.reading.pull()
     val data = dut.port.data.pull()
     val tail = dut.tail.pull()
@@ -76,14 +75,15 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
   val rolling = wish.rollback && open.valid && !taking
   val committing = wish.commit && open.valid && !taking && !rolling && !Vec(chains.map(_.valid))(wish.into)
   val freeing = wish.free && Vec(chains.map(_.valid))(wish.from)
-  assume(!(freeing && !valid && source.last === cell))
+  assume(!(freeing && known === 0 && source.last === last))
   val lost = RegInit(False)
   if (leak) when(freeing)(lost := True)
   val giving = freeing && (if (leak) lost else True)
 
   dut.io.take := taking
   dut.io.rollback.valid := rolling
-  dut.io.rollback.payload := open.chain
+  dut.io.rollback.first := open.chain.first
+  dut.io.rollback.cells := open.chain.cells.resized
   dut.io.free.valid := giving
   dut.io.free.payload := source
   dut.io.lookup.valid := wish.lookup
@@ -116,7 +116,7 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
   }
 
   /** the first free cell */
-  val head = Mux(valid, cell, links(cell))
+  val head = Mux(known =/= 0, ahead.head, links(last))
   val freeCells = CountOne(owners.map(_ === free))
   val isLast = chains.map(chain => chain.valid && chain.chain.last === wish.cell).orR
   private val asked = dut.io.lookup.fire && owners(wish.cell) >= 2 && !isLast
@@ -138,7 +138,7 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
     val linked = for ((_, list) <- lists; (i, next) <- list zip list.tail) yield stored(i).pull() === next
     val held = for ((chain, (_, list)) <- chains zip lists.tail) yield chain.valid && chain.chain.first === list.head &&
       chain.chain.last === list.last && chain.chain.cells === list.size
-    val allocator = valid && cell === 5 && tail === 7 && !followingValid && !reading && swept && sweeping === n - 1
+    val allocator = known === 1 && ahead.head === 5 && last === 5 && tail === 7 && !reading && swept && sweeping === n - 1
     val counted = dut.io.count === 2 && change === 0
     val lookups = answers.map(!_.valid) ++ answers.map(!_.known) ++ Seq(!dut.io.next.valid, !dut.lookup.fired.pull())
     val rest = !open.valid && (if (leak) !lost else True)
@@ -180,18 +180,23 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
     }
     when(open.valid) {
       assert(ranks(head) === ranks(open.chain.last) + 1 && links(open.chain.last) === head)
-      when(!valid)(assert(cell === open.chain.last))
+      when(known === 0)(assert(last === open.chain.last))
     }
     // What the allocator knows.
-    when(!valid)(assert(owners(cell) =/= free && cell =/= tail && !followingValid))
-    when(followingValid)(assert(following === links(cell) && cell =/= tail && !reading))
-    when(reading)(assert(data === links(cell) && cell =/= tail))
-    when(followingValid || reading)(assert(swept || cell < sweeping))
+    when(known === 0)(assert(owners(last) =/= free && last =/= tail))
+    for (i <- 0 until 3) {
+      when(known === i + 1)(assert(last === ahead(i)))
+      if (i < 2) when(known > i + 1) {
+        assert(ahead(i + 1) === links(ahead(i)) && ahead(i) =/= tail)
+        assert(swept || ahead(i) < sweeping)
+      }
+    }
+    when(reading)(assert(data === links(last) && last =/= tail && known =/= 3 && (swept || last < sweeping)))
     // The sweep: what it has not reached has not been given back.
     when(swept)(assert(sweeping === n - 1)) otherwise {
       assert(sweeping < n - 1)
       assert(tail === n - 1 || tail < sweeping)
-      for (i <- 0 until n) when(owners(i) =/= free)(assert(sweeping > i || (!valid && cell === i)))
+      for (i <- 0 until n) when(owners(i) =/= free)(assert(sweeping > i || (known === 0 && last === i)))
     }
 
     if (used) cover(taking && dut.io.cell === 6 && !chains.map(_.valid).orR && open.chain.cells === 4)

@@ -1,0 +1,77 @@
+package weir.buffer
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+
+/** Arrivals on their way from Store to Admit. The packets of a jumbo frame wait here until all of it is known to be
+  * good; `commit` lets them go, `rollback` forgets them. Others go at once, behind those that are before them.
+  *
+  * Latency: none for an arrival that finds nothing before it and room at Admit; else it is written to a RAM, and read
+  * at one in three cycles (Admit takes one in four). `room(n)` counts entries, so the packets of a jumbo frame always fit if there was room
+  * when they came. At reset empty.
+  *
+  * The window [taken, committed) of the ring may go, [committed, written) waits for its jumbo frame's end.
+  */
+class Batch(c: WeirConfig) extends Component {
+  private val depth = 1024
+  private val width = log2Up(depth)
+
+  val io = new Bundle {
+    val push = slave(Flow(Arrival(c)))
+    /** the arrival is a packet of a jumbo frame that has not ended; otherwise it is committed with what is before it */
+    val pushInner = in Bool ()
+    val commit = in Bool ()
+    val rollback = in Bool ()
+    /** one more arrival fits */
+    val room = out Bool ()
+    /** Admit takes an arrival */
+    val ready = in Bool ()
+    val pop = master(Flow(Arrival(c)))
+    /** the arrival came out of a jumbo frame: nobody has announced its queue */
+    val popInner = out Bool ()
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  private val entry = io.pushInner ## io.push.payload.asBits
+  private val ram = Mem(Bits(widthOf(entry) bits), depth)
+
+  val ring = new Area {
+    val taken, committed, written = Reg(UInt(width + 1 bits)) init 0
+    /** entries in use, a cycle late; four are kept for what comes meanwhile */
+    val used = RegNext(written - taken) init 0
+    io.room := used < depth - 4
+  }
+
+  /** The oldest that may go: RAM, register. */
+  val leaving = new Area {
+    val reading, valid = RegInit(False)
+    val read = ring.taken =/= ring.committed && !reading && !valid
+    val word = RegNextWhen(ram.readSync(ring.taken.resized, read), reading)
+    val inner = word.msb
+    val arrival = Arrival(c)
+    arrival.assignFromBits(word.resize(widthOf(arrival)))
+    val goes = valid && io.ready
+    reading := read
+    when(read)(ring.taken := ring.taken + 1)
+    when(reading)(valid := True)
+    when(goes)(valid := False)
+  }
+
+  val coming = new Area {
+    val alone = ring.taken === ring.written && !leaving.reading && !leaving.valid
+    val direct = io.push.valid && !io.pushInner && alone && io.ready
+    val stored = io.push.valid && !direct
+    ram.write(ring.written.resized, entry, stored)
+    when(stored)(ring.written := ring.written + 1)
+    when(stored && !io.pushInner)(ring.committed := ring.written + 1)
+    when(io.commit)(ring.committed := ring.written)
+    when(io.rollback)(ring.written := ring.committed)
+  }
+
+  io.pop.valid := coming.direct || leaving.goes
+  io.pop.payload := Mux(leaving.valid, leaving.arrival, io.push.payload)
+  io.popInner := leaving.goes && leaving.inner
+  io.busy := ring.taken =/= ring.written || leaving.reading || leaving.valid
+}

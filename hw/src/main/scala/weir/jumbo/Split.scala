@@ -1,0 +1,288 @@
+package weir.jumbo
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.csr.FrameEnd
+
+/** Goes through the words that wait: passes the words of other frames, and cuts the packets of a jumbo frame into words.
+  *
+  * A jumbo frame costs five cycles beside its packets' words: its end, its first two words, two words of packets; one
+  * more with an outer IPv4 header. A packet of L bytes behind E bytes of Ethernet header costs ceil((E + L) / 16) cycles.
+  *
+  * Words of the jumbo frame are in `low` and `high`, the packet's first byte in `low`. The window of 16 bytes that becomes a
+  * word starts at byte `at` of the two, or up to 14 bytes before them where the Ethernet header stands in its stead.
+  *
+  * Limits: a jumbo frame is skipped to its end when `kill` or `full` say so, when its verdict is that it is malformed, or
+  * when packets need more words than there are. Reset: waits for the first word of a frame.
+  */
+class Split(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val head, second = slave(Flow(WaitingWord(c)))
+    val pop = out Bool ()
+    val token = slave(Stream(LengthToken(c)))
+    /** the lengths of this frame are not wanted any more */
+    val flush = out Bool ()
+    /** nearly no place is left for words that wait */
+    val full = in Bool ()
+    /** the jumbo frame is not wanted any more */
+    val kill = in Bool ()
+    /** nothing is left of jumbo frames before */
+    val clear = in Bool ()
+    /** `head` is a word, or an end without one, of a frame that passes */
+    val passes = out Bool ()
+    /** it has been taken */
+    val passed = in Bool ()
+    val item = master(Stream(SplitItem(c)))
+    /** the jumbo frame's first 20 bytes */
+    val ethernet = out(Bits(160 bits))
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  object State extends SpinalEnum {
+    val start, second, third, load, run, skip, finish = newElement()
+  }
+  import State._
+
+  val state = RegInit(start)
+  private val head = io.head.payload
+  private val token = io.token.payload
+  private val isLength = io.token.valid && token.kind === RowKind.lengths
+  private val isVerdict = io.token.valid && token.kind =/= RowKind.lengths
+
+  /** Is the frame that starts a jumbo frame? */
+  val look = new Area {
+    val known = head.hasEnd || io.second.valid
+    val form = head.hasEnd ? head.form | io.second.form
+    val isJumbo = form =/= JumboForm.none
+    /** there is no verdict to wait for */
+    val alone = head.hasEnd || form === JumboForm.refused
+    val ordinary = !alone && isVerdict && token.kind === RowKind.ordinary
+    val passes = !head.first || (known && (!isJumbo || ordinary))
+    val opens = state === start && io.head.valid && head.first && known && isJumbo && !ordinary &&
+      (alone || io.full || io.token.valid)
+  }
+  io.passes := state === start && io.head.valid && io.clear && look.passes
+
+  /** What is known of the jumbo frame. */
+  val frame = new Area {
+    val first = Reg(Bits(c.wordWidth bits))
+    val behind = Reg(Bits(32 bits))
+    val tags = Reg(UInt(2 bits))
+    val l3 = Reg(Bool())
+    val outerEcn = Reg(UInt(2 bits))
+    /** its last word, or its end without a word, has been taken */
+    val ended = Reg(Bool())
+    /** its verdict has been taken */
+    val judged = Reg(Bool())
+    val overflow, malformed = Reg(Bool())
+    val fate = Reg(JumboFate(c))
+  }
+  io.ethernet := frame.behind ## frame.first
+
+  /** Two words of the frame. */
+  val window = new Area {
+    val low, high = Reg(Bits(c.wordWidth bits))
+    val highValid = Reg(Bool())
+    /** `low` lies behind the frame */
+    val empty = Reg(Bool())
+    val at = Reg(SInt(5 bits))
+  }
+
+  /** The packet that is being cut. */
+  val packet = new Area {
+    val active = Reg(Bool())
+    /** no packet of the frame has been cut */
+    val fresh = Reg(Bool())
+    val opens = Reg(Bool())
+    val length, lastByte = Reg(c.length)
+    val number = Reg(UInt(2 bits))
+    val index = Reg(UInt(log2Up(c.wordsPerCell) bits))
+    /** words behind this one */
+    val left = Reg(UInt(c.lengthWidth - 4 bits))
+    val last = left === 0
+  }
+
+  val step = new Area {
+    val ready = state === run && packet.active && (window.highValid || frame.ended) && !window.empty
+    val fires = ready && io.item.ready
+    private val isFirst = packet.number === 0
+    /** where the packet ends, from the start of `low` */
+    val end = (window.at.asUInt.resize(6 bits) + packet.lastByte(3 downto 0)) + 1
+    private val past = window.at >= 0
+    /** `low` is not needed for the next word */
+    val advances = packet.last ? (end >= 16) | (past && (!isFirst || frame.tags === 0))
+    private val middle = past ? window.at | (window.at.asUInt ^ 16).asSInt
+    val at = SInt(5 bits)
+    at := middle
+    when(isFirst && frame.tags === 1)(at := window.at + 12)
+    when(isFirst && frame.tags === 2)(at := window.at + 8)
+    when(packet.last)(at := Split.firstAt(end(3 downto 0)))
+  }
+
+  io.item.valid := step.ready || state === finish
+  io.item.window := window.high ## window.low
+  io.item.shift := window.at.asUInt
+  io.item.place.isEnd := False
+  io.item.place.number := packet.number
+  io.item.place.index := packet.index
+  io.item.place.last := packet.last
+  io.item.place.opens := packet.opens
+  io.item.place.tags := frame.tags
+  io.item.place.l3 := frame.l3
+  io.item.place.outerEcn := frame.outerEcn
+  io.item.place.length := packet.length
+  io.item.place.lastByte := packet.lastByte
+  val end = new Area {
+    val fate = JumboFate(c)
+    fate := frame.fate
+    when(frame.fate.kind === FrameEnd.good) {
+      when(frame.overflow)(fate.kind := FrameEnd.overflow)
+      when(frame.malformed)(fate.kind := FrameEnd.malformed)
+    }
+    when(state === finish) {
+      io.item.place.isEnd := True
+      io.item.place.number := 3
+      io.item.shift := 0
+      io.item.window := fate.asBits.resized
+    }
+  }
+
+  private def take(): Unit = {
+    io.pop := True
+    when(head.hasEnd) {
+      frame.ended := True
+      frame.fate.kind := head.kind
+      frame.fate.bytes := head.bytes
+    }
+  }
+  private def takeLow(): Unit = {
+    take()
+    window.low := head.data
+    window.empty := !head.hasWord
+  }
+  /** The word with the jumbo header is in `low`. */
+  private def begin(): Unit = {
+    state := token.start(2) ? load | run
+    window.at := Split.firstAt(token.start(1 downto 0) @@ U(0, 2 bits))
+    window.highValid := False
+    packet.active := False
+    packet.fresh := True
+  }
+  private def judge(): Unit = {
+    io.token.ready := True
+    frame.judged := True
+    frame.malformed := frame.malformed || token.kind =/= RowKind.good
+    state := frame.ended ? finish | skip
+  }
+
+  io.pop := io.passed
+  io.token.ready := io.passed && head.first && look.isJumbo
+  io.flush := state === skip && !frame.judged
+
+  switch(state) {
+    is(start) {
+      when(look.opens) {
+        frame.ended := False
+        take()
+        frame.first := head.data
+        frame.tags := io.second.tags
+        frame.l3 := look.form === JumboForm.l3
+        frame.judged := look.alone
+        frame.malformed := head.hasEnd
+        frame.overflow := !head.hasEnd && (look.alone || io.full)
+        state := (look.alone || io.full) ? skip | second
+      }
+    }
+    is(second) {
+      when(io.head.valid) {
+        takeLow()
+        frame.behind := head.data(31 downto 0)
+        frame.outerEcn := frame.tags(1) ? head.data(57 downto 56).asUInt |
+          (frame.tags(0) ? head.data(25 downto 24).asUInt | frame.first(121 downto 120).asUInt)
+        begin()
+        when(frame.l3)(state := third)
+      }
+    }
+    is(third) {
+      when(io.head.valid) {
+        takeLow()
+        begin()
+      }
+    }
+    is(load) {
+      when(frame.ended) {
+        window.empty := True
+        state := run
+      } elsewhen (io.head.valid) {
+        takeLow()
+        state := run
+      }
+    }
+    is(run) {
+      val wants = !window.highValid || (step.fires && step.advances)
+      when(wants && !frame.ended && io.head.valid) {
+        take()
+        window.high := head.data
+        window.highValid := head.hasWord
+      } elsewhen (wants) {
+        window.highValid := False
+      }
+      when(step.fires) {
+        window.at := step.at
+        when(step.advances) {
+          window.low := window.high
+          window.empty := !window.highValid
+        }
+        packet.number := packet.number + (packet.number =/= 3).asUInt
+        packet.index := packet.index + 1
+        packet.left := packet.left - 1
+      }
+      when(!packet.active || (step.fires && packet.last)) {
+        packet.active := isLength
+        when(isLength) {
+          io.token.ready := True
+          packet.opens := packet.fresh
+          packet.fresh := False
+          packet.length := token.length
+          packet.lastByte := token.lastByte
+          packet.left := token.lastByte >> 4
+          packet.number := 0
+          packet.index := 0
+        }
+        when(isVerdict)(judge())
+      }
+      when(packet.active && window.empty) {
+        frame.malformed := True
+        state := skip
+      }
+    }
+    is(skip) {
+      when(io.head.valid && !frame.ended)(take())
+      when(io.token.valid && !frame.judged) {
+        io.token.ready := True
+        when(isVerdict) {
+          frame.judged := True
+          when(token.kind =/= RowKind.good)(frame.malformed := True)
+        }
+      }
+      when(frame.ended && frame.judged)(state := finish)
+    }
+    is(finish) {
+      when(io.item.ready)(state := start)
+    }
+  }
+
+  private val cutting = state === second || state === third || state === load || state === run
+  when(cutting && (io.full || io.kill) && !(state === run && (!packet.active || (step.fires && packet.last)) && isVerdict)) {
+    state := skip
+    frame.overflow := frame.overflow || io.full
+  }
+  io.busy := state =/= start
+}
+
+object Split {
+  /** `at` of the first word of a packet whose first byte is that of `low`: its bytes 14 and 15 are the packet's first. */
+  private def firstAt(byte: UInt): SInt = byte.resize(5 bits).asSInt - 14
+}

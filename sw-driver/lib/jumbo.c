@@ -1,0 +1,103 @@
+/* Jumbo frames that arrive: what becomes of them. Wire format: docs/jumbo.md. */
+#include "device.h"
+#include "weir_regs.h"
+
+#include <string.h>
+
+#define ETHERTYPE 0x88B5U /* for local experiments, IEEE 802 */
+#define ETHERTYPE_LEAST 0x0600U
+#define PROTOCOL 253U /* for experiments, RFC 3692 */
+#define PROTOCOL_LEAST 146U
+#define PROTOCOL_MOST 254U
+
+int weir_splits(const struct weir *w)
+{
+	return (int)WEIR_TAKE(WEIR_FEATURES_SPLIT, w->caps.features);
+}
+
+static int check(const struct weir_jumbo *jumbo)
+{
+	static const unsigned int taken[] = { 0x0800, 0x86DD, 0x8100, 0x88A8 };
+
+	if (jumbo->mode != WEIR_JUMBO_OPAQUE && jumbo->mode != WEIR_JUMBO_SPLIT)
+		return weir_fail(WEIR_E_RANGE, "jumbo mode %d is out of range: allowed is 0 (opaque) or 1 (split); try 1",
+				 jumbo->mode);
+	if (jumbo->ethertype < ETHERTYPE_LEAST || jumbo->ethertype > 0xFFFF)
+		return weir_fail(WEIR_E_RANGE, "jumbo ethertype 0x%04X is out of range: allowed is 0x%04X to 0xFFFF; try 0x%04X",
+				 jumbo->ethertype, ETHERTYPE_LEAST, ETHERTYPE);
+	for (size_t i = 0; i < WEIR_LENGTH(taken); i++)
+		if (jumbo->ethertype == taken[i])
+			return weir_fail(WEIR_E_RANGE,
+					 "jumbo ethertype 0x%04X belongs to IP or to VLAN tags: allowed is any other; try 0x%04X",
+					 jumbo->ethertype, ETHERTYPE);
+	if (jumbo->protocol < PROTOCOL_LEAST || jumbo->protocol > PROTOCOL_MOST)
+		return weir_fail(WEIR_E_RANGE,
+				 "jumbo protocol %u is out of range: allowed is %u to %u, which no other protocol has; try %u",
+				 jumbo->protocol, PROTOCOL_LEAST, PROTOCOL_MOST, PROTOCOL);
+	return WEIR_OK;
+}
+
+static int set(struct weir *w, const struct weir_jumbo *wanted)
+{
+	struct weir_jumbo jumbo = *wanted;
+	int status;
+
+	if (!jumbo.ethertype)
+		jumbo.ethertype = ETHERTYPE;
+	if (!jumbo.protocol)
+		jumbo.protocol = PROTOCOL;
+	status = check(&jumbo);
+	if (status)
+		return status;
+	if (!weir_splits(w)) {
+		if (jumbo.mode == WEIR_JUMBO_OPAQUE)
+			return WEIR_OK;
+		return weir_fail(WEIR_E_UNSUPPORTED, "this core cannot split jumbo frames; use a preset that is built with them");
+	}
+	status = weir_wr(w, WEIR_JUMBO_TYPE,
+			 (uint32_t)jumbo.ethertype << WEIR_JUMBO_TYPE_ETHERTYPE_SHIFT |
+				 (uint32_t)jumbo.protocol << WEIR_JUMBO_TYPE_PROTOCOL_SHIFT);
+	if (!status)
+		status = weir_wr(w, WEIR_JUMBO, (uint32_t)jumbo.mode << WEIR_JUMBO_MODE_SHIFT);
+	return status ? status : weir_take_core(w);
+}
+
+int weir_set_jumbo(struct weir *w, const struct weir_jumbo *jumbo)
+{
+	LOCKED(w, set(w, jumbo));
+}
+
+static int get(struct weir *w, struct weir_jumbo *jumbo)
+{
+	uint32_t mode = WEIR_JUMBO_OPAQUE, type = 0;
+	int status = WEIR_OK;
+
+	if (weir_splits(w)) {
+		status = weir_rd(w, WEIR_JUMBO, &mode);
+		if (!status)
+			status = weir_rd(w, WEIR_JUMBO_TYPE, &type);
+	}
+	if (status)
+		return status;
+	jumbo->mode = WEIR_TAKE(WEIR_JUMBO_MODE, mode) == WEIR_JUMBO_SPLIT ? WEIR_JUMBO_SPLIT : WEIR_JUMBO_OPAQUE;
+	jumbo->ethertype = WEIR_TAKE(WEIR_JUMBO_TYPE_ETHERTYPE, type);
+	jumbo->protocol = WEIR_TAKE(WEIR_JUMBO_TYPE_PROTOCOL, type);
+	return WEIR_OK;
+}
+
+int weir_get_jumbo(struct weir *w, struct weir_jumbo *jumbo)
+{
+	LOCKED(w, get(w, jumbo));
+}
+
+int weir_parse_jumbo_mode(const char *text, int *mode)
+{
+	static const char *const names[] = { "opaque", "split" };
+
+	for (size_t i = 0; i < WEIR_LENGTH(names); i++)
+		if (!strcmp(text, names[i])) {
+			*mode = (int)i;
+			return WEIR_OK;
+		}
+	return weir_fail(WEIR_E_UNKNOWN, "jumbo mode '%s' is not known; allowed is opaque or split", text);
+}
