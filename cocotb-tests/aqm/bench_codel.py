@@ -165,7 +165,7 @@ class Bench:
             dut.clear.value = 1 << q
             self.models[q].clear()
             self.seen["clear"] += 1
-        elif event < 0.002:
+        elif event < 0.002 and n >= 1:
             dut.emptied.value = 1 << q
             self.models[q].emptied()
             self.seen["emptied"] += 1

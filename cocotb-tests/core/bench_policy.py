@@ -252,6 +252,8 @@ async def a_frame_that_does_not_come_takes_its_hint_back(dut: Any) -> None:
                 bench.skip(380_000)
                 await bench.cycles(3)
             bench.send(ip_frame(rng, 64, dscp=1))
+            # one beat, right behind it: no hint of its own, and none to take back
+            bench.send(rng.randbytes(7), gap=0)
             await bench.drain()
             expected.append(400_000 // 4_000)
     report = await bench.check()

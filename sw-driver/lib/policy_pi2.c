@@ -30,7 +30,7 @@ static const struct weir_row rows[] = {
 			 "k: low-latency packets are marked with k times the base probability" },
 	  .offset = WEIR_AT(pi2.coupling_factor), .advice = "RFC 9332 has 2" },
 	{ .parameter = { "p_cmax", "", WEIR_KIND_NUMBER, 0, 1, "1/coupling_factor^2, at most 1", NULL, "RFC 9332 p_Cmax",
-			 "largest probability of a classic drop or mark" },
+			 "from this classic probability on the queue and its pair are overloaded: ECT packets are dropped too" },
 	  .offset = WEIR_AT(pi2.p_cmax), .advice = "RFC 9332 has 1/k^2" },
 	WEIR_FLAG_ROW("ecn", pi2.ecn, "on", "RFC 9332 A.1", "the classic queue marks ECT packets instead of dropping them"),
 	WEIR_FLAG_ROW("low_latency", pi2.low_latency, "off", "RFC 9332 L queue",

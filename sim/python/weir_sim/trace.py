@@ -28,7 +28,9 @@ RECORD = np.dtype([
     ("avg", np.float64), ("count", np.uint16), ("p", np.float64), ("u", np.float64), ("idle_slots", np.uint32),
     ("sojourn_ns", np.uint64), ("seq", np.uint32), *((name, np.uint32) for name in STATE),
 ])  # fmt: skip
-"""Fields of a decoded record. `avg` is in the queue's unit, `p` and `u` are probabilities; what a kind of record
+"""Fields of a decoded record. `avg` is the average in the queue's unit (red, isred, ared), the arrival rate in bytes per
+2^20 ns (fn), p_C times 2^21 (pi2), else 0; `p` and `u` are probabilities; `count` and `idle_slots` are what the policy's
+page says (fn: `idle_slots` is the packets in its window). What a kind of record
 does not have (avg, count, p, u, idle_slots of a departure; sojourn_ns and marked of an arrival; all but the time, the
 queue, the policy and its state of a tick) is 0."""
 
