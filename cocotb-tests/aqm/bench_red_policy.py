@@ -46,6 +46,7 @@ REQUEST_PORTS = {
     "bytes": "bytes",
     "packets": "packets",
     "frames": "frames",
+    "empty": "empty",
     "ecn": "ecn",
     "draw": "draw",
 }

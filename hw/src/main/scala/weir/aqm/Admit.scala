@@ -141,6 +141,7 @@ class Admit(c: WeirConfig) extends Component {
     next.described := io.descriptor.valid
     next.sequence := issue.sequence
     val context = RegNextWhen(next, issue.go)
+    next.request.empty := issue.empty(issue.queue.resized)
     val word = Meaningful(valid)(context.asBits)
 
     val late = RegNextWhen(slow(config.policy), issue.go)

@@ -46,6 +46,8 @@ case class PolicyRequest(c: WeirConfig) extends Bundle {
   val bytes = c.quantity
   val packets = c.count
   val frames = c.count
+  /** no packets: told apart, so that a unit need not compare before it can choose */
+  val empty = Bool()
   val ecn = UInt(2 bits)
   /** u * 2^24 */
   val draw = UInt(c.drawWidth bits)

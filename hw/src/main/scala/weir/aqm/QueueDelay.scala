@@ -26,7 +26,7 @@ class QueueDelay(c: WeirConfig, departure: Flow[PolicyDeparture], request: Flow[
     val of = RegNextWhen(queue, valid)
   }
   private val ended = new Ending(emptied.valid, emptied.queue)
-  private val found = new Ending(request.valid && request.packets === 0, request.queue)
+  private val found = new Ending(request.valid && request.empty, request.queue)
 
   private val memory = Mem(UInt(32 bits), c.queues max 2).setName("delays")
   memory.write(left.queue.resized, left.ns, left.valid)
