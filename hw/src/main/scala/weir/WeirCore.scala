@@ -145,7 +145,7 @@ class WeirCore(c: WeirConfig) extends Component {
   /** Which engine serves a queue, which queues decide at departure. */
   val roles = new ClockingArea(domain) {
     private def runs(q: Int, policies: Iterable[Policy]): Bool =
-      policies.map(queueConfig(q).policy === _.id).foldLeft(False: Bool)(_ || _)
+      policies.toSeq.sortBy(_.id).map(queueConfig(q).policy === _.id).foldLeft(False: Bool)(_ || _)
     /** the words of a queue may have changed */
     private val renewed = RegNext(control.registers.io.config.valid) init True
     val engine = Vec(for (q <- 0 until c.queues) yield
