@@ -141,6 +141,7 @@ class PiBench(ABC):
         for name in INPUTS:
             getattr(dut, name).value = 0
         dut.selected.value = self.selected
+        dut.copying.value = 1
         Clock(dut.clk, 2, "ns").start()
         await self.reset()
         for queue in range(QUEUES):
@@ -276,8 +277,8 @@ class PiBench(ABC):
             dut.request_payload_nowNs.value = self.now
             dut.request_payload_bytes.value = request.bytes
             dut.request_payload_packets.value = request.packets
-            dut.request_payload_ecn.value = request.ecn
             dut.request_payload_empty.value = request.packets == 0
+            dut.request_payload_ecn.value = request.ecn
             dut.request_payload_draw.value = request.draw
             self.requested[request.queue] = self.n
             self.expected.append((self.n + LATENCY, request, self.on_request(request)))
@@ -321,7 +322,7 @@ class PiBench(ABC):
 
 
 INPUTS = [
-    "nowNs", "config_valid", "config_payload_queue", "config_payload_word", "config_payload_data", "selected",
+    "nowNs", "config_valid", "config_payload_queue", "config_payload_word", "config_payload_data", "selected", "copying",
     *(f"unit_{q}" for q in range(QUEUES)), "applied", "clear", "hint_valid", "hint_payload_queue", "hint_payload_nowNs",
     "emptied_valid", "emptied_payload_queue", "emptied_payload_nowNs", "request_valid", "request_payload_queue",
     "request_payload_policy", "request_payload_nowNs", "request_payload_length", "request_payload_bytes",

@@ -158,6 +158,7 @@ class WeirCore(c: WeirConfig) extends Component {
     for ((unit, n) <- units.zipWithIndex) {
       unit.io.nowNs := nowNs
       unit.io.config << control.registers.io.config
+      unit.io.copying := control.registers.io.copying
       unit.io.selected := B((0 until c.queues).map(roles.engine(_)(n)))
       unit.io.unit := Vec(queueConfig.map(_.unit))
       unit.io.applied := control.registers.io.applied
