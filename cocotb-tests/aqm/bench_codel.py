@@ -57,6 +57,7 @@ class Bench:
         ):
             valid.value = 0
         dut.nowNs.value = self.now
+        dut.copying.value = 1
         Clock(dut.clk, 2, "ns").start()
         await self.reset()
         for q in range(QUEUES):

@@ -47,6 +47,8 @@ class Bench:
             dut.applied,
         ):
             valid.value = 0
+        dut.selected.value = (1 << QUEUES) - 1
+        dut.copying.value = 1
         Clock(dut.clk, 2, "ns").start()
         dut.rst.value = 1
         for _ in range(3):
@@ -131,3 +133,25 @@ async def every_verdict_is_the_models(dut: Any) -> None:
             for above in (False, True):
                 assert bench.seen["above", unit, ecn, above] > 50
         assert all(bench.seen["edge", unit, d] > 20 for d in (-1, 0, 1))
+
+
+@cocotb.test()
+async def a_unit_that_rested_takes_a_configuration(dut: Any) -> None:
+    """No queue has selected it for longer than it lingers; then every queue does, with other thresholds."""
+    bench = Bench(dut)
+    await bench.start()
+    for _ in range(20):
+        dut.selected.value, dut.copying.value = 0, 0
+        for _ in range(bench.rng.choice([600, 512, 513, 514, 515, 516])):
+            await bench.cycle(None)
+        dut.copying.value = 1
+        await bench.cycle(None)
+        for q in range(QUEUES):
+            await bench.configure(q)
+        dut.selected.value = (1 << QUEUES) - 1
+        await bench.cycle(None)
+        dut.copying.value = 0
+        for _ in range(50):
+            await bench.cycle(bench.rng.randrange(QUEUES))
+        for _ in range(LATENCY):
+            await bench.cycle(None)

@@ -68,6 +68,7 @@ class Bench:
             dut.request_payload_queue,
             dut.request_payload_nowNs,
             dut.request_payload_packets,
+            dut.request_payload_empty,
         ):
             signal.value = 0
         self.config = ConfigFlow(dut)
@@ -124,6 +125,7 @@ class Bench:
             dut.request_payload_queue.value = q
             dut.request_payload_nowNs.value = request.now_ns
             dut.request_payload_packets.value = request.packets
+            dut.request_payload_empty.value = request.empty
             dut.quantity.value = quantity
             self.expected.append(
                 (

@@ -98,6 +98,7 @@ class Bench:
         ):
             handle.value = 0
         dut.selected.value = (1 << QUEUES) - 1  # requests come from queues that run the policy
+        dut.copying.value = 1
         Clock(dut.clk, 2, "ns").start()
         dut.rst.value = 1
         for _ in range(3):

@@ -132,6 +132,7 @@ class Bench(bench_red_policy.Bench):
         self.set_anew: list[int | None] = [0] * QUEUES
         self.due_since: list[int | None] = [None] * QUEUES
         self.resting = [False] * QUEUES
+        self.copying = 1
         self.ending: tuple[int, int, bool] | None = None
         self.renewing: set[int] = set()
         self.ticks: list[tuple[int, int, int]] = []
@@ -276,9 +277,22 @@ class Bench(bench_red_policy.Bench):
         self.renewing = set()
 
     async def configure(self, queue: int, params: RedParams, unit: int) -> None:
+        await self.apply(queue, params, unit, 0)
+
+    async def apply(self, queue: int, params: RedParams, unit: int, clear: int) -> None:
+        """A copy of the queue's words, and what ends it."""
+        if not self.copying:
+            self.dut.copying.value = 1
+            await self.cycle()
         self.renewing = {queue}
         await super().configure(queue, params, unit)
-        await self.renew({queue})
+        await self.renew({queue}, clear)
+        self.dut.copying.value = self.copying
+
+    def copy_now_and_then(self) -> None:
+        """From now on `copying` is high while words are copied, no longer all the time."""
+        self.copying = 0
+        self.dut.copying.value = 0
 
     async def run_policy(
         self, queue: int, policy: int, params: RedParams, unit: int, isred: IsredParams, ared: AredParams
@@ -286,9 +300,7 @@ class Bench(bench_red_policy.Bench):
         """Apply another policy to a queue; nothing may be in flight."""
         changed = policy != self.policies[queue] or unit != self.units[queue]
         self.isred[queue], self.ared[queue], self.policies[queue] = isred, ared, policy
-        self.renewing = {queue}
-        await super().configure(queue, params, unit)
-        await self.renew({queue}, 1 << queue if changed else 0)
+        await self.apply(queue, params, unit, 1 << queue if changed else 0)
 
     async def rest(self, cycles: int) -> None:
         """Cycles without a request."""
@@ -450,6 +462,7 @@ def _wake(dut: Any) -> int | None:
 @cocotb.test()
 async def ticks_come_at_the_interval_and_rest_when_nothing_can_change(dut: Any) -> None:
     bench = await _ared(dut)
+    bench.copy_now_and_then()
     await _arrival(bench, 14)
     await bench.rest(100)
     assert _wake(dut) is not None and not int(dut.busy.value)
@@ -626,6 +639,7 @@ async def an_idle_core_has_no_deadline(dut: Any) -> None:
     """Queues of other policies never wake; a queue that is not selected does not tick."""
     bench = Bench(dut, SEED)
     await bench.start()
+    bench.copy_now_and_then()
     await bench.rest(LATEST)
     assert _wake(dut) is None and not int(dut.busy.value)
     await bench.run_policy(1, ARED, RED_PARAMS, 1, IsredParams(), ARED_PARAMS)

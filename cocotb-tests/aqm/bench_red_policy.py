@@ -46,6 +46,7 @@ REQUEST_PORTS = {
     "bytes": "bytes",
     "packets": "packets",
     "frames": "frames",
+    "empty": "empty",
     "ecn": "ecn",
     "draw": "draw",
 }
@@ -106,6 +107,7 @@ class Bench:
         for signal in (
             dut.nowNs,
             dut.selected,
+            dut.copying,
             dut.applied,
             dut.clear,
             dut.hint_valid,
@@ -129,6 +131,7 @@ class Bench:
         self.config = ConfigFlow(dut)
         await reset(dut)
         dut.selected.value = (1 << QUEUES) - 1
+        dut.copying.value = 1
         for q in range(QUEUES):
             await self.configure(q, self.params[q], 0)
 

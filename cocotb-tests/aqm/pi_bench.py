@@ -141,6 +141,7 @@ class PiBench(ABC):
         for name in INPUTS:
             getattr(dut, name).value = 0
         dut.selected.value = self.selected
+        dut.copying.value = 1
         Clock(dut.clk, 2, "ns").start()
         await self.reset()
         for queue in range(QUEUES):
@@ -276,6 +277,7 @@ class PiBench(ABC):
             dut.request_payload_nowNs.value = self.now
             dut.request_payload_bytes.value = request.bytes
             dut.request_payload_packets.value = request.packets
+            dut.request_payload_empty.value = request.packets == 0
             dut.request_payload_ecn.value = request.ecn
             dut.request_payload_draw.value = request.draw
             self.requested[request.queue] = self.n
@@ -317,12 +319,13 @@ class PiBench(ABC):
 
 
 INPUTS = [
-    "nowNs", "config_valid", "config_payload_queue", "config_payload_word", "config_payload_data", "selected",
+    "nowNs", "config_valid", "config_payload_queue", "config_payload_word", "config_payload_data", "selected", "copying",
     *(f"unit_{q}" for q in range(QUEUES)), "applied", "clear", "hint_valid", "hint_payload", "withdraw", "forget",
     "emptied", "request_valid", "request_payload_queue",
     "request_payload_policy", "request_payload_nowNs", "request_payload_length", "request_payload_bytes",
-    "request_payload_packets", "request_payload_frames", "request_payload_ecn", "request_payload_draw", "commit_valid",
-    "commit_payload_queue", "commit_payload_length", "commit_payload_selected", "commit_payload_dropped",
+    "request_payload_packets", "request_payload_frames", "request_payload_empty", "request_payload_ecn",
+    "request_payload_draw", "commit_valid", "commit_payload_queue", "commit_payload_length",
+    "commit_payload_selected", "commit_payload_dropped",
     "departure_valid", "departure_payload_queue", "departure_payload_nowNs", "departure_payload_sojournNs",
     "departure_payload_length", "departure_payload_ecn", "departure_payload_exempt", "departure_payload_bytes",
     "departure_payload_packets",

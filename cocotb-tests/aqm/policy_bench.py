@@ -55,6 +55,11 @@ class Request:
         """q in the queue's unit."""
         return (self.bytes, self.packets, self.frames)[unit]
 
+    @property
+    def empty(self) -> bool:
+        """The queue holds no packet."""
+        return self.packets == 0
+
 
 @dataclass(frozen=True)
 class Style:

@@ -195,7 +195,7 @@ class WeirCore(c: WeirConfig) extends Component {
   /** Which engine serves a queue, which queues decide at departure. */
   val roles = new ClockingArea(domain) {
     private def runs(q: Int, policies: Iterable[Policy]): Bool =
-      policies.map(queueConfig(q).policy === _.id).foldLeft(False: Bool)(_ || _)
+      policies.toSeq.sortBy(_.id).map(queueConfig(q).policy === _.id).foldLeft(False: Bool)(_ || _)
     /** the words of a queue may have changed */
     private val renewed = RegNext(control.registers.io.config.valid) init True
     val engine = Vec(for (q <- 0 until c.queues) yield
@@ -208,6 +208,7 @@ class WeirCore(c: WeirConfig) extends Component {
     for ((unit, n) <- units.zipWithIndex) {
       unit.io.nowNs := nowNs
       unit.io.config << control.registers.io.config
+      unit.io.copying := control.registers.io.copying
       unit.io.selected := B((0 until c.queues).map(roles.engine(_)(n)))
       unit.io.unit := Vec(queueConfig.map(_.unit))
       unit.io.applied := control.registers.io.applied

@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Steps, WeirConfig}
 import weir.csr.{ConfigWrite, Register, RegisterMap, Scaled}
 
 /** Adaptive RED: a tick per queue and interval moves max_p, and the slopes with it (docs/modules/ared.md).
@@ -83,13 +83,15 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val scan, idle, tick = newElement()
   }
   val phase = RegInit(Phase.idle)
-  val step = Reg(UInt(6 bits)) init 0
   val queue = Reg(c.queueId) init 0
   val moving = phase =/= Phase.idle
-  when(moving)(step := step + 1)
   val word = words.read(queue, moving)
-  private def scanning(n: Int): Bool = phase === Phase.scan && step === n
-  private def ticking(n: Int): Bool = phase === Phase.tick && step === n
+  /** in the next cycle a queue's scan, or a tick, is in step 0 */
+  val scanStarts, tickStarts = False
+  private val scanSteps = new Steps(scanStarts, AdaptMaxP.scanSteps)
+  private val tickSteps = new Steps(tickStarts, AdaptMaxP.tickSteps)
+  private def scanning(n: Int): Bool = scanSteps(n + 1)
+  private def ticking(n: Int): Bool = tickSteps(n + 1)
   private def interval(word: UInt): UInt =
     Mux(word < AdaptMaxP.leastNs, U(AdaptMaxP.leastNs, 32 bits), word)
 
@@ -132,20 +134,20 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
         earliest := queue
         found := True
       }
-      step := 0
       queue := queue + 1
-      when(last)(phase := Phase.idle)
+      when(last)(phase := Phase.idle) otherwise (scanStarts := True)
     }
     pending := (runs & (renewed | revived)).orR || found && !PerQueue.bit(runs, earliest)
     val due = RegNext(phase === Phase.idle && found && !(io.nowNs - best).msb) init False
     when(phase === Phase.idle) {
-      step := 0
       when(pending) {
         phase := Phase.scan
+        scanStarts := True
         queue := 0
         found := False
       } elsewhen (due) {
         phase := Phase.tick
+        tickStarts := True
         queue := earliest
       }
     }
@@ -301,7 +303,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     }
     when(ticking(end + 3)) {
       phase := Phase.scan
-      step := 0
+      scanStarts := True
       queue := 0
       scan.found := False
     }
@@ -338,6 +340,9 @@ object AdaptMaxP {
   val leastNs = 16384
   /** the steps at which the factor of a slope arrives */
   val products = Seq(17, 29)
+  /** steps of a queue's scan, and of a tick: its last is three after its end */
+  val scanSteps = 7
+  val tickSteps: Int = products.last + 12 + 4
   /** as a register holds it */
   private def word(number: Scaled): Bits = B(0, 2 bits) ## number.exponent ## B(0, 6 bits) ## number.mantissa
 }

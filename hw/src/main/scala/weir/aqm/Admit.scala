@@ -67,9 +67,9 @@ class Admit(c: WeirConfig) extends Component {
 
   private val engines = c.engines
   /** which policies an engine serves */
-  private def served(policy: UInt, engine: PolicyEngine): Bool =
+  private def serves(engine: PolicyEngine, policy: UInt): Bool =
     c.policies.toSeq.sortBy(_.id).filter(_.engine.contains(engine)).map(policy === _.id).orR
-  private def engineOf(policy: UInt): Bits = Vec(engines.map(served(policy, _))).asBits
+  private def engineOf(policy: UInt): Bits = Vec(engines.map(serves(_, policy))).asBits
   private def slow(policy: UInt): Bool =
     c.policies.toSeq.sortBy(_.id).filter(_.latency > Policy.fast).map(policy === _.id).orR
 
@@ -82,6 +82,12 @@ class Admit(c: WeirConfig) extends Component {
     val near = if (ahead > 0) ((ahead - 3).max(1) to ahead + 3).map(history(_)).orR else False
   }
 
+  /** Of each queue, as its configuration stood a cycle ago: it does not change but while the queue is on hold. */
+  val served = for (q <- 0 until c.queues) yield new Area {
+    val late = RegNext(slow(io.config(q).policy))
+    val engine = RegNext(engineOf(io.config(q).policy))
+  }
+
   /** s0: may the oldest arrival go? */
   val issue = new Area {
     val arrival = head
@@ -90,16 +96,18 @@ class Admit(c: WeirConfig) extends Component {
     val pause = Reg(UInt(2 bits)) init 0
     val empty = Vec(io.fill.map(_.packets === 0))
     val waits = io.hold | (io.stall & empty.asBits)
-    val policy = io.config(queue.resized).policy
+    val late = PerQueue.bit(B(served.map(_.late)), queue)
+    /** it goes unless it has to wait; what is loaded with `open` counts with `go` */
+    val open = arrival.valid && pause === 0
     /** a fast arrival, and a slow commit that would be near */
-    val meets = !slow(policy) && slowIssues.near
-    val go = arrival.valid && pause === 0 && !waits(queue.resized) && !meets
+    val meets = !late && slowIssues.near
+    val go = open && !waits(queue.resized) && !meets
     arrival.ready := go
     when(pause =/= 0)(pause := pause - 1)
     when(go)(pause := interval - 1)
     io.descriptor.ready := go
     io.nextDraw := go
-    slowIssues.went setWhen (go && slow(policy))
+    slowIssues.went setWhen (go && late)
     val sequence = Reg(UInt(32 bits)) init 0
     when(go)(sequence := sequence + 1)
   }
@@ -120,11 +128,11 @@ class Admit(c: WeirConfig) extends Component {
     val valid = RegNext(issue.go) init False
     val next = Context()
     val config = io.config(issue.queue.resized)
-    val limitBytes = RegNextWhen(config.limitBytes, issue.go)
-    val limitPackets = RegNextWhen(config.limitPackets, issue.go)
-    val reserve = RegNextWhen(config.reserveCells, issue.go)
-    val front = RegNextWhen(config.dropFront, issue.go)
-    val cells = RegNextWhen(issue.fill.cells, issue.go)
+    val limitBytes = RegNextWhen(config.limitBytes, issue.open)
+    val limitPackets = RegNextWhen(config.limitPackets, issue.open)
+    val reserve = RegNextWhen(config.reserveCells, issue.open)
+    val front = RegNextWhen(config.dropFront, issue.open)
+    val cells = RegNextWhen(issue.fill.cells, issue.open)
     next.arrival := issue.arrival.payload
     next.request.queue := issue.queue
     next.request.policy := config.policy
@@ -133,17 +141,18 @@ class Admit(c: WeirConfig) extends Component {
     next.request.bytes := issue.fill.bytes
     next.request.packets := issue.fill.packets
     next.request.frames := issue.fill.frames
+    next.request.empty := issue.empty(issue.queue.resized)
     next.request.ecn := issue.arrival.meta.ecn
     next.request.draw := io.draw
-    next.engine := engineOf(config.policy)
+    next.engine := PerQueue(Vec(served.map(_.engine)), issue.queue)
     next.unit := config.unit
     next.descriptor := io.descriptor.payload
     next.described := io.descriptor.valid
     next.sequence := issue.sequence
-    val context = RegNextWhen(next, issue.go)
+    val context = RegNextWhen(next, issue.open)
     val word = Meaningful(valid)(context.asBits)
 
-    val late = RegNextWhen(slow(config.policy), issue.go)
+    val late = RegNextWhen(issue.late, issue.open)
     io.request.valid := valid
     io.request.payload := context.request
     io.requestEngine := context.engine
@@ -216,10 +225,12 @@ class Admit(c: WeirConfig) extends Component {
     val action = Reg(UInt(2 bits))
     val cause = Reg(UInt(3 bits))
     val evidence = Reg(PolicyEvidence(c))
+    val dropped = Reg(Bool())
 
     when(due) {
       action := Action.accept
       cause := Cause.none
+      dropped := chosen(_.exceeded) || !exempt && verdict.action === Action.drop
       evidence := verdict.evidence
       when(!exempt) {
         action := verdict.action
@@ -232,7 +243,6 @@ class Admit(c: WeirConfig) extends Component {
     }
     /** the policy's selection stands, even if a limit made the drop its own */
     val selected = RegNextWhen(!exempt && verdict.cause =/= Cause.none, due)
-    val dropped = action === Action.drop
   }
 
   /** Decisions of each queue between s0 and the commit. */

@@ -54,7 +54,7 @@ case class Ewma(c: WeirConfig) extends Component {
   decay.io.arrival.valid := io.request.valid
   decay.io.arrival.queue := io.request.queue
   decay.io.arrival.nowNs := io.request.nowNs
-  decay.io.arrival.empty := io.request.packets === 0
+  decay.io.arrival.empty := io.request.empty
   io.stall := decay.io.stall
 
   private val words = new LiveWords(c, RedFamily.named("RED_WEIGHT_LO", "RED_WEIGHT_HI", "RED_MIN", "RED_MAX"), io.config)
@@ -67,7 +67,7 @@ case class Ewma(c: WeirConfig) extends Component {
     val queue = io.request.queue
     private val weightHigh = words("RED_WEIGHT_HI", queue)
     val unity = weightHigh(4)
-    val idle = io.request.packets === 0 && decay.io.factor.decays
+    val idle = io.request.empty && decay.io.factor.decays
     val average = PerQueue(averages, queue)
     val decayed = decay.io.factor.mantissa >> decay.io.factor.shift
     val weight = (weightHigh(3 downto 0) ## words("RED_WEIGHT_LO", queue)).asUInt

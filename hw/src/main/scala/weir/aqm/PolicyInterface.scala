@@ -46,6 +46,8 @@ case class PolicyRequest(c: WeirConfig) extends Bundle {
   val bytes = c.quantity
   val packets = c.count
   val frames = c.count
+  /** no packets: told apart, so that a unit need not compare before it can choose */
+  val empty = Bool()
   val ecn = UInt(2 bits)
   /** u * 2^24 */
   val draw = UInt(c.drawWidth bits)
@@ -124,6 +126,8 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
   val nowNs = in(c.time)
   /** configuration words of every queue, as an apply copies them; queue q gets no request meanwhile */
   val config = slave(Flow(ConfigWrite(c)))
+  /** words of a queue are being copied: from a cycle before the first `config`, or earlier, to `applied` and `clear` */
+  val copying = in Bool ()
   /** queues that run a policy of this engine; requests and departures are theirs, or an engine that [[Resting]] holds may miss them */
   val selected = in(Bits(c.queues bits))
   /** [[weir.csr.QueueUnit]] of each queue */

@@ -23,7 +23,7 @@ class QueueDelay(c: WeirConfig, departure: Flow[PolicyDeparture], request: Flow[
   }
   private val ended = RegNext(emptied) init 0
   private val found = new Area {
-    private val empty = request.valid && request.packets === 0
+    private val empty = request.valid && request.empty
     val came = RegNext(empty) init False
     val of = RegNextWhen(request.queue, empty)
   }

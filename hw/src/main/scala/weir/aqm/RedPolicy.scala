@@ -62,9 +62,7 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
     adapt.io.stored << ewma.io.stored
     adapt.io.queue := red.io.adaptedQueue
     red.io.adapted << adapt.io.slopes
-    val told = io.config.valid || (io.applied | io.clear).orR
-    val active = RegNext(told || adapt.io.active) init True
-    adaptEnable := told || active
+    adaptEnable := RegNext(io.copying || adapt.io.active) init True
     io.wake << adapt.io.wake
     io.busy := adapt.io.busy
     io.tick << adapt.io.tick

@@ -11,11 +11,10 @@ import weir.{PolicyEngine, WeirConfig}
   * apply that selects it later clears the queue's state. Resting, its outputs are "nothing"; awake, they are the unit's.
   */
 class Resting(c: WeirConfig, engine: PolicyEngine) extends PolicyUnit(c) {
-  private val told = io.config.valid || (io.applied | io.clear).orR
+  /** a register by itself: it enables thousands of others */
   private val awake = RegInit(True)
-  private val enable = awake || told
 
-  val unit: PolicyUnit = ClockDomain.current.copy(clockEnable = enable, config = ClockDomain.current.config)(engine.build(c))
+  val unit: PolicyUnit = ClockDomain.current.copy(clockEnable = awake, config = ClockDomain.current.config)(engine.build(c))
   unit.setDefinitionName(engine.name.capitalize + "Unit")
   for ((inside, outside) <- unit.io.flatten.zip(io.flatten)) {
     if (inside.isInput) inside := outside
@@ -31,7 +30,7 @@ class Resting(c: WeirConfig, engine: PolicyEngine) extends PolicyUnit(c) {
   }
 
   private val count = Reg(UInt(log2Up(Resting.linger) + 1 bits)) init 0
-  when(told || io.selected.orR || unit.io.busy || unit.io.wake.valid || unit.io.attentive) {
+  when(io.copying || io.selected.orR || unit.io.busy || unit.io.wake.valid || unit.io.attentive) {
     count := 0
     awake := True
   } elsewhen (awake) {

@@ -25,6 +25,8 @@ case class QueueShadows(c: WeirConfig) extends Component {
     val applied, clear = out Bits (c.queues bits)
     val config = master(Flow(ConfigWrite(c)))
     val live = out(Vec(QueueConfig(c), c.queues))
+    /** a copy goes on: from two cycles before its first `config` to its `applied` */
+    val copying = out Bool ()
     val busy = out Bool ()
     /** the applies that follow a reset are not done */
     val initial = out Bool ()
@@ -116,6 +118,7 @@ case class QueueShadows(c: WeirConfig) extends Component {
     io.clear(q) := done && changes
   }
   io.pending := pending
+  io.copying := copy.busy
   io.busy := !sweep.done || copy.busy
 }
 

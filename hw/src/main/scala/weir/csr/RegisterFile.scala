@@ -100,6 +100,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
     io.config << shadows.io.config
     io.queueConfig := shadows.io.live
     io.apply := shadows.io.pending
+    io.copying := shadows.io.copying
     io.applied := shadows.io.applied
     io.clear := shadows.io.clear
   }

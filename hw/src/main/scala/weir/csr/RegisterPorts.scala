@@ -26,6 +26,8 @@ class RegisterPorts(c: WeirConfig) extends Bundle {
   val applyReady = in Bits (c.queues bits)
   /** pulse, one cycle before `apply(q)` falls: all of its configuration is new */
   val applied = out Bits (c.queues bits)
+  /** from two cycles before the first `config` of a copy to its `applied` */
+  val copying = out Bool ()
   /** with `applied`: policy or unit have changed */
   val clear = out Bits (c.queues bits)
   val softReset, snapshot = out Bool()

@@ -36,7 +36,14 @@ class Release(c: WeirConfig) extends Component {
   private val came = io.departure
   private val fill = io.fill(came.queue.resized)
   private val asks = came.valid && !came.discard
-  private val waits = asks && io.decides(came.queue.resized)
+  /** grants whose departure has not come yet; the last is that of a departure that comes now */
+  private val coming = Seq.iterate(io.grant, 4)(_.stage())
+  /** what becomes of a departure is known before it comes: it waits, or passes at once */
+  private val (waits, passes) = {
+    val next = coming(2)
+    val decided = !next.discard && io.decides(next.queue.resized)
+    (RegNext(next.valid && decided) init False, RegNext(next.valid && !decided) init False)
+  }
 
   private val question = new Area {
     val departure = Reg(PolicyDeparture(c))
@@ -81,11 +88,9 @@ class Release(c: WeirConfig) extends Component {
   if (c.policies.exists(_.atDeparture)) {
     val valid = RegNext(held.answered) init False
     val decided = RegNextWhen(held.decided, held.answered)
-    io.released.valid := came.valid && !waits || valid
+    io.released.valid := passes || valid
     io.released.payload := Mux(valid, decided, came.payload)
     io.busy := held.waiting || valid
-    /** grants whose departure has not come yet */
-    val coming = Seq.iterate(io.grant, 4)(_.stage())
     for (q <- 0 until c.queues) {
       val underWay = coming.map(g => g.valid && g.queue === q) ++
         Seq(held.waiting && held.departure.queue === q, valid && decided.queue === q)

@@ -49,8 +49,8 @@ class Schedule(c: WeirConfig) extends Component {
 
   val pause = Reg(UInt(2 bits)) init 0
   val turn = Reg(UInt(c.queueWidth bits)) init 0
-  /** bytes that a DWRR queue may still send */
-  val deficit = Vec.fill(c.queues)(Reg(SInt(22 bits)) init 0)
+  /** bytes that a DWRR queue may still send, less one: its sign tells whether there are any */
+  val deficit = Vec.fill(c.queues)(Reg(SInt(22 bits)) init -1)
 
   val ready = io.ready & ~io.held
   val strictReady = ready & io.strict
@@ -59,7 +59,7 @@ class Schedule(c: WeirConfig) extends Component {
   val choice = new Area {
     val strictly = strictReady.orR
     val first = OHToUInt(OHMasking.first(strictReady))
-    val stays = sharedReady(turn.resized) && Vec(deficit.map(_ > 0))(turn.resized)
+    val stays = sharedReady(turn.resized) && !Vec(deficit.map(_.msb))(turn.resized)
     /** the waiting queue that comes next after the one whose turn it is */
     val later = sharedReady & B(for (q <- 0 until c.queues) yield turn < q)
     val next = OHToUInt(Mux(later.orR, OHMasking.first(later), OHMasking.first(sharedReady)))
@@ -114,7 +114,7 @@ class Schedule(c: WeirConfig) extends Component {
       when(!io.departure.discard) {
         deficit(queue.resized) := deficit(queue.resized) - io.departure.descriptor.length.resize(22 bits).asSInt
       }
-      when(io.empty(queue.resized))(deficit(queue.resized) := S(0, 22 bits))
+      when(io.empty(queue.resized))(deficit(queue.resized) := S(-1, 22 bits))
     }
   }
 }

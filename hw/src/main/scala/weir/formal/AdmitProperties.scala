@@ -99,7 +99,7 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends Properties {
   private val filled = PerQueue(fill, head.meta.queue)
   decision.valid := go
   decision.described := dut.io.descriptor.valid
-  decision.red := settings.policy === Policy.Red.id
+  decision.red := PerQueue.bit(before(B(config.map(_.policy === Policy.Red.id))), head.meta.queue)
   private val bytes = Mux(settings.dropFront, U(0, c.quantityWidth bits), filled.bytes)
   private val packets = Mux(settings.dropFront, U(0, c.countWidth bits), filled.packets)
   decision.beyond := bytes +^ head.meta.length > settings.limitBytes || packets >= settings.limitPackets
