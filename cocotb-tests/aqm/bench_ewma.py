@@ -327,7 +327,9 @@ async def applies_and_frames_that_do_not_come(dut: Any) -> None:
         await bench.drain()
     seen = bench.seen
     dut._log.info(f"{dict(seen)}")
-    assert min(seen["decayed"], seen["withdrawn"], seen["computed again"], seen["forgotten"]) > 100 and seen["joined"] > 20
+    assert (
+        min(seen["decayed"], seen["withdrawn"], seen["computed again"], seen["forgotten"]) > 100 and seen["joined"] > 20
+    )
 
 
 @cocotb.test()

@@ -20,7 +20,11 @@ def queue_shadow(bench: Bench) -> dict[str, int]:
 
 def core_shadow(bench: Bench) -> dict[str, int]:
     """Reset values of the core's configuration."""
-    return {r.name: bench.build.reset(r) for r in bench.build.core_registers() if r.access == "rw" and 0x40 <= r.offset < 0xC0}
+    return {
+        r.name: bench.build.reset(r)
+        for r in bench.build.core_registers()
+        if r.access == "rw" and 0x40 <= r.offset < 0xC0
+    }
 
 
 def random_words(bench: Bench, shadow: dict[str, int], registers: dict[str, Any]) -> dict[str, int]:

@@ -380,7 +380,11 @@ class Device:
         if mode is not None:
             number = ffi.new("int *")
             self._check(lib.weir_parse_jumbo_mode(mode.encode(), number))
-            c.mode, c.ethertype, c.protocol = number[0], _unsigned("ethertype", ethertype), _unsigned("protocol", protocol)
+            c.mode, c.ethertype, c.protocol = (
+                number[0],
+                _unsigned("ethertype", ethertype),
+                _unsigned("protocol", protocol),
+            )
             self._call(lib.weir_set_jumbo, c)
         self._call(lib.weir_get_jumbo, c)
         return {"mode": ("opaque", "split")[c.mode], "ethertype": c.ethertype, "protocol": c.protocol}
