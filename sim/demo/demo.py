@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`make demo`: a capture of real TCP traffic through Weir, once with Drop-Tail and once with RED and ECN.
+"""`make demo`: a capture of real TCP traffic through Weir, with Drop-Tail, with RED and ECN, and with every other policy;
+merged to jumbo frames, and split again.
 
 The capture (scripts/record_capture.sh) is replayed faster than it was recorded, into a link that cannot carry it at
 its peak. The core is the RTL itself, cycle by cycle. Results are in build/demo/: index.html, plots, the captures
@@ -16,6 +17,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import sections
 
 import weir
 from weir_sim import ModelError, native
@@ -87,7 +90,7 @@ def print_table(table: list[tuple[str, list[str]]]) -> None:
 STYLE = """
 body{margin:0;background:#f6f7f9;color:#20262e;font:16px/1.55 system-ui,-apple-system,"Segoe UI",sans-serif}
 main{max-width:1000px;margin:0 auto;padding:40px 24px 64px}
-h1{font-size:30px;line-height:1.2;margin:0 0 8px;letter-spacing:-.01em}h2{font-size:20px;margin:0 0 4px}
+h1{font-size:30px;line-height:1.2;margin:0 0 8px;letter-spacing:-.01em}h2{font-size:20px;margin:0 0 4px}h3{font-size:17px;margin:24px 0 0}
 p{margin:0 0 16px;max-width:46em}.lead{font-size:18px;color:#454c56}
 section{background:#fff;border:1px solid #e1e5ea;border-radius:10px;padding:20px 24px;margin:24px 0}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
@@ -107,17 +110,17 @@ def command(case: Case, source: Path) -> str:
             f"--speedup {SPEEDUP:g} --seed {SEED} --stats stats-{case.key}.json --plot {case.key}.png")  # fmt: skip
 
 
-def page(table: list[tuple[str, list[str]]], source: Path, out: Path, results: list[Result]) -> str:
-    """The HTML page, with the pictures in it."""
+def page(table: list[tuple[str, list[str]]], source: Path, out: Path, results: list[Result], more: str) -> str:
+    """The HTML page, with the pictures in it; `more` sections follow."""
     head = "".join(f"<th scope=col>{html.escape(case.title)}</th>" for case in CASES)
     body = "".join(
         f"<tr><th scope=row>{html.escape(label)}</th>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + "</tr>"
         for label, cells in table
     )
-    sections = []
+    parts = []
     for case, result in zip(CASES, results, strict=True):
         picture = base64.b64encode((out / f"{case.key}.png").read_bytes()).decode()
-        sections.append(
+        parts.append(
             f"<section><h2>{html.escape(case.title)}</h2><p>{html.escape(case.remark)}</p>"
             f'<img alt="Queue and verdicts over time, {html.escape(case.title)}" src="data:image/png;base64,{picture}">'
             f"<p>Files: <a href={case.key}.pcap>{case.key}.pcap</a>, "
@@ -132,7 +135,7 @@ def page(table: list[tuple[str, list[str]]], source: Path, out: Path, results: l
         f"<p class=lead>A capture of Linux TCP ({count(results[0].stats['rx'])}), replayed {SPEEDUP:g} times as fast "
         "as it was recorded into a 1 Gbit/s link, through the RTL of Weir.</p>"
         f"<section><div class=scroll><table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        "</section>" + "".join(sections) + "<footer><p>A replay is open loop: the recorded senders do not react to "
+        "</section>" + "".join(parts) + more + "<footer><p>A replay is open loop: the recorded senders do not react to "
         "marks and drops, so both runs see the same arrivals. Every packet is accounted for: arrived = sent + dropped, "
         "in packets and bytes, by the core's counters and by the frames themselves.</p></footer></main>\n"
     )  # fmt: skip
@@ -154,12 +157,14 @@ def main() -> int:
                 stats=a.out / f"stats-{case.key}.json", plot=a.out / f"{case.key}.png",
             )  # fmt: skip
             results.append(replay(options))
+        more = sections.policies(a.capture, a.out, LINK_RATE, SPEEDUP, SEED)
+        more += sections.jumbos(a.capture, a.out, LINK_RATE, SPEEDUP)
     except (CaptureError, weir.WeirError, ModelError, IdentityError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
     table = rows(results)
     source = a.capture.relative_to(native.root()) if a.capture.is_relative_to(native.root()) else a.capture
-    (a.out / "index.html").write_text(page(table, source, a.out, results), encoding="utf-8")
+    (a.out / "index.html").write_text(page(table, source, a.out, results, more), encoding="utf-8")
     print(f"{source}, {SPEEDUP:g} times as fast, into a link of 1 Gbit/s\n")
     print_table(table)
     shown = a.out.relative_to(native.root()) if a.out.is_relative_to(native.root()) else a.out
