@@ -265,6 +265,8 @@ class Bench(bench_red_policy.Bench):
         dut.applied.value = sum(1 << q for q in queues)
         dut.clear.value = clear
         self.renewing = queues
+        for q in queues:
+            self.hints[q] = [self.n] if self.hints[q] else []
         if void:
             # the pulse comes in the cycle in which the tick would be written
             await Timer(500, "ps")
@@ -318,6 +320,9 @@ class Bench(bench_red_policy.Bench):
         rng = self.rng
         stimulus = Stimulus(style, rng)
         if style.start_ns is not None:
+            # queues are applied one at a time where there are hints to be computed again
+            for q in range(QUEUES):
+                await self.cycle(emptied=q)
             self.now = style.start_ns
             await self.renew(set(range(QUEUES)))
         for q in range(QUEUES):

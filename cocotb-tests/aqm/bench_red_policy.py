@@ -262,6 +262,8 @@ class Bench:
         dut.hint_valid.value = hint is not None
         if hint is not None:
             dut.hint_payload.value = hint
+            if self.ewma[hint].again:
+                self.hints[hint].clear()
             self.ewma[hint].hint(self.now, self.params[hint])
             self.hints[hint].append(self.n)
         if self.taking and self.taking[0].requested + COUNT_STAGE == self.n:
