@@ -41,6 +41,7 @@ object Units {
     "Admit" -> (() => new aqm.Admit(c)),
     "Schedule" -> (() => new egress.Schedule(c)),
     "Trim" -> (() => new buffer.Trim(c)),
+    "Unpack" -> (() => new jumbo.Unpack(c)),
     "Egress" -> (() => new egress.Egress(c))
   )
 

@@ -36,6 +36,8 @@ object FrameEnd {
   val oversize = 3
   /** no free cell or no room before Admit */
   val overflow = 4
+  /** a jumbo frame that contradicts itself */
+  val malformed = 5
 }
 
 /** One per frame at the ingress, with all the bytes that arrived. */

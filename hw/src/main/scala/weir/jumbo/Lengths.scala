@@ -1,0 +1,84 @@
+package weir.jumbo
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+
+/** The lengths of packets to come: rows of four in, one token a packet out.
+  *
+  * Latency: about six cycles. Throughput: a row a cycle in, a token every second cycle out; with `flush`, lengths up to
+  * the next verdict are dropped a row a cycle. 512 rows: a frame needs 115 at most, and `refuse` tells that fewer than 128
+  * are free. Reset: empty.
+  */
+class Lengths(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val row = slave(Flow(LengthRow(c)))
+    val refuse = out Bool ()
+    /** rows inside, one cycle late */
+    val rows = out UInt (10 bits)
+    /** lengths of the frame at the output are not wanted any more */
+    val flush = in Bool ()
+    val token = master(Stream(LengthToken(c)))
+  }
+  noIoPrefix()
+
+  private val depth = 512
+  private val fifo = StreamFifo(LengthRow(c), depth, latency = 2)
+  fifo.io.push.valid := io.row.valid
+  fifo.io.push.payload := io.row.payload
+  io.refuse := RegNext(fifo.io.occupancy > depth - 128) init False
+  io.rows := RegNext(fifo.io.occupancy) init 0
+
+  val row = fifo.io.pop.s2mPipe().m2sPipe()
+
+  /** A length with what its token needs. */
+  case class Chosen() extends Bundle {
+    val kind = UInt(2 bits)
+    val start = UInt(3 bits)
+    val tags = UInt(2 bits)
+    val length = c.length
+  }
+
+  /** Takes the lengths out of a row one by one. */
+  val choice = new Area {
+    val isLengths = row.kind === RowKind.lengths
+    val fresh = RegInit(True)
+    val left = Reg(Bits(4 bits))
+    val present = fresh ? row.present | left
+    val pick = OHMasking.first(present)
+    val rest = present & ~pick
+    val done = !isLengths || rest === 0
+    /** verdicts between here and the output: what is behind the first is not to be dropped */
+    val verdicts = Reg(UInt(3 bits)) init 0
+    val drop = io.flush && isLengths && verdicts === 0
+
+    val output = Stream(Chosen())
+    output.valid := row.valid && !drop
+    output.kind := row.kind
+    output.start := row.start
+    output.tags := row.tags
+    output.length := MuxOH(pick, row.lengths)
+    row.ready := drop || (output.ready && done)
+    when(output.fire) {
+      left := rest
+      fresh := done
+    }
+    when(row.valid && drop)(fresh := True)
+    private val verdictIn = output.fire && !isLengths
+    private val verdictOut = RegNext(io.token.fire && io.token.kind =/= RowKind.lengths) init False
+    when(verdictIn && !verdictOut)(verdicts := verdicts + 1)
+    when(!verdictIn && verdictOut)(verdicts := verdicts - 1)
+  }
+
+  val sized = {
+    val chosen = choice.output.m2sPipe()
+    val token = LengthToken(c)
+    token.kind := chosen.kind
+    token.start := chosen.start
+    token.length := chosen.length
+    // the Ethernet header has 14 + 4 * tags bytes, and bytes count from 0
+    token.lastByte := chosen.length + ((chosen.tags +^ U(3, 3 bits)) << 2) + 1
+    chosen.translateWith(token).halfPipe()
+  }
+  io.token << sized
+}
