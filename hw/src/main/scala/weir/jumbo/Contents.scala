@@ -43,7 +43,7 @@ class Contents(c: WeirConfig) extends Component {
     val count = at(1 downto 0).muxList(Seq(0 -> p.before, 1 -> two(2), 2 -> two(6), 3 -> two(10))).asUInt
     private def behind(offset: Int) =
       at(1 downto 0).muxList((0 until 4).map(n => n -> bytes(4 * n + offset)))
-    private val wrongHere = behind(2) =/= 0x10 || behind(3)(7 downto 5) =/= 0 || count === 0 || count > maxCount
+    val versionTick = behind(2) ## behind(3)
     /** place of the first entry, and with it the entries' end, in 32-bit words of this one */
     val firstEntry = at + 1
     val end = count(8 downto 0) +^ firstEntry
@@ -55,7 +55,7 @@ class Contents(c: WeirConfig) extends Component {
     val total = RegNextWhen(outer(two(0), two(4), two(8)).asUInt, io.piece.valid && isSecond)
     private val short = p.bytes < ((p.ihl.resize(5 bits) +^ (tags +^ U(3, 3 bits))) << 2) + 2
     val ordinary = p.l3 && p.ends && short
-    val wrong = (here && (wrongHere || (p.l3 && fragment))) || (odd && (p.ends || p.number === 5))
+    val wrong = odd && (p.ends || p.number === 5)
   }
 
   /** Step 2. */
@@ -64,11 +64,20 @@ class Contents(c: WeirConfig) extends Component {
     val here = next(header.here, 0)
     val isSecond = next(header.isSecond, 0)
     val ends = next(p.ends, 0)
-    val wrong = next(header.wrong, 0)
-    val ordinary = next(header.ordinary, 0)
     val l3 = next(p.l3, 0)
+    private val odd = next(header.wrong, 0)
+    private val count = next(header.count, 0)
+    private val versionTick = next(header.versionTick, 0)
+    private val wrongHeader =
+      versionTick(15 downto 8) =/= 0x10 || versionTick(7 downto 5) =/= 0 || count === 0 || count > maxCount
+    val wrong = odd || (here && (wrongHeader || (l3 && header.fragment)))
+    val ordinary = next(header.ordinary, 0)
     val bytes = next(p.bytes, 0)
-    val lengths = (0 until 4).map(n => next(two(4 * n), 0).asUInt)
+    private val raw = (0 until 4).map(n => two(4 * n).asUInt)
+    val lengths = raw.map(next(_, 0))
+    val present = raw.map(l => next(l =/= 0, 0))
+    /** 1 to 19, or more than any frame has */
+    val broken = raw.map(l => next((l =/= 0 && l < 20) || l(15 downto 14) =/= 0, 0))
 
     private val opens = step(0) && header.here
     val firstEntry = RegNextWhen(header.firstEntry, opens)
@@ -87,16 +96,23 @@ class Contents(c: WeirConfig) extends Component {
     } elsewhen (step(1)) {
       left := after
     }
-    io.table := step(1) ? (left >= 8) | (left >= 4)
+    /** so does the word behind the last one that came */
+    val more = RegInit(False)
+    when(opens) {
+      more := header.end >= 8
+    } elsewhen (step(0)) {
+      more := !header.isSecond && left >= 8
+    }
+    io.table := more
     val counts = (0 until 4).map(n => left > n && (!here || firstEntry <= n))
   }
 
   /** Step 3. */
   val entries = new Area {
-    private val taken = (0 until 4).map(n => table.counts(n) ? table.lengths(n) | U(0, 16 bits))
+    private val taken = (0 until 4).map(n => table.lengths(n) & U(16 bits, default -> table.counts(n)))
     val lengths = taken.map(l => next(l(13 downto 0), 1))
-    val present = next(taken.map(_ =/= 0).asBits(), 1)
-    val wrong = next(table.wrong || taken.map(l => l =/= 0 && (l < 20 || l(15 downto 14) =/= 0)).orR, 1)
+    val present = next((0 until 4).map(n => table.counts(n) && table.present(n)).asBits(), 1)
+    val wrong = next(table.wrong || (0 until 4).map(n => table.counts(n) && table.broken(n)).orR, 1)
     val here = next(table.here, 1)
     val isSecond = next(table.isSecond, 1)
     val ends = next(table.ends, 1)
@@ -108,8 +124,8 @@ class Contents(c: WeirConfig) extends Component {
   /** The outer header's checksum: a step each for pairs, word, header, carry. */
   val checksum = new Area {
     private val p = io.piece.payload
-    private val start = p.tags(1) ? U(3, 3 bits) | p.tags(0 downto 0).resize(3 bits)
-    private val end = p.tags(1) ? U(5, 3 bits) | (p.tags(0) ? U(3, 3 bits) | U(1, 3 bits))
+    private val start = p.tags(1) ? U(3, 4 bits) | p.tags(0 downto 0).resize(4 bits)
+    private val end = p.tags(1) ? U(5, 4 bits) | (p.tags(0) ? U(3, 4 bits) | U(1, 4 bits))
     private val second = header.isSecond
     private val summed = p.number <= 2
     private val halves = (0 until 8).map { n =>

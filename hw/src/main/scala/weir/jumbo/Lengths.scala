@@ -14,6 +14,8 @@ class Lengths(c: WeirConfig) extends Component {
   val io = new Bundle {
     val row = slave(Flow(LengthRow(c)))
     val refuse = out Bool ()
+    /** rows inside, one cycle late */
+    val rows = out UInt (10 bits)
     /** lengths of the frame at the output are not wanted any more */
     val flush = in Bool ()
     val token = master(Stream(LengthToken(c)))
@@ -25,8 +27,9 @@ class Lengths(c: WeirConfig) extends Component {
   fifo.io.push.valid := io.row.valid
   fifo.io.push.payload := io.row.payload
   io.refuse := RegNext(fifo.io.occupancy > depth - 128) init False
+  io.rows := RegNext(fifo.io.occupancy) init 0
 
-  val row = fifo.io.pop.m2sPipe()
+  val row = fifo.io.pop.s2mPipe().m2sPipe()
 
   /** A length with what its token needs. */
   case class Chosen() extends Bundle {
@@ -62,7 +65,7 @@ class Lengths(c: WeirConfig) extends Component {
     }
     when(row.valid && drop)(fresh := True)
     private val verdictIn = output.fire && !isLengths
-    private val verdictOut = io.token.fire && io.token.kind =/= RowKind.lengths
+    private val verdictOut = RegNext(io.token.fire && io.token.kind =/= RowKind.lengths) init False
     when(verdictIn && !verdictOut)(verdicts := verdicts + 1)
     when(!verdictIn && verdictOut)(verdicts := verdicts - 1)
   }

@@ -94,7 +94,9 @@ class Realign(c: WeirConfig) extends Component {
 
     val isFirst = p.number === 0
     private val valid = go && aligned.valid && isFirst && !p.isEnd
-    val packet = isFirst ? now | RegNextWhen(now, valid)
+    /** as the first word showed, for those behind it */
+    val kept = RegNextWhen(now, valid)
+    val packet = isFirst ? now | kept
     private val isV4 = RegNextWhen(now.isV4, valid)
     val wrong = isFirst && ((!now.isV4 && version =/= 6) || (!p.opens && isV4 =/= now.isV4))
   }
@@ -149,7 +151,7 @@ class Realign(c: WeirConfig) extends Component {
     val sum = RegNextWhen(checksum, taken)
     val change = Reg(SInt(3 bits))
     when(taken) {
-      switch(packet.inner @@ packet.ecn) {
+      switch(look.kept.inner @@ look.kept.ecn) {
         is(U(Ecn.ect0 * 4 + Ecn.ce))(change := (atLow && !checksum(0)) ? S(-2, 3 bits) | S(-1, 3 bits))
         is(U(Ecn.ect1 * 4 + Ecn.ce))(change := atLow ? S(-3, 3 bits) | S(-2, 3 bits))
         is(U(Ecn.ect0 * 4 + Ecn.ect1))(change := atHigh ? S(2, 3 bits) | S(1, 3 bits))

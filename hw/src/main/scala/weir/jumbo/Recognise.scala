@@ -9,7 +9,7 @@ import weir.frame.{IngressEnd, IngressWord}
 /** Tells jumbo frames from others by their first two words.
   *
   * `push` has everything that has to wait, in the cycle in which it comes: all words but those that are only table. A word
-  * with `form` l3 is a guess until [[Contents]] has seen the whole IPv4 header. `piece` follows one cycle later: the words
+  * of the L3 form is a guess until [[Contents]] has seen the whole IPv4 header. `piece` follows one cycle later: the words
   * of jumbo frames that are not refused, from the second on. Reset: no frame is open.
   */
 class Recognise(c: WeirConfig) extends Component {
@@ -66,37 +66,45 @@ class Recognise(c: WeirConfig) extends Component {
   val second = new Area {
     private val middle = header(0)
     private val late = header(4)
-    val tags = first.header0.tag ? (middle.tag ? U(2, 2 bits) | U(1, 2 bits)) | U(0, 2 bits)
-    private def pick[T <: Data](none: T, one: T, both: T): T = tags(1) ? both | (tags(0) ? one | none)
+    private val one = first.header0.tag && !middle.tag
+    private val both = first.header0.tag && middle.tag
     private val length = io.end.bytes(5 downto 0)
-    private val header1 = pick(first.header0, middle, late)
-    private val inside = !io.end.valid || pick(True, length >= 18, length >= 22)
-    private val protocol = pick(bytes(7), bytes(11), bytes(15)) === io.config.protocol
-    val l2 = header1.l2 && inside
-    val l3 = header1.v4 && protocol && !io.end.valid
-    val ihl = header1.ihl
-    val isJumbo = place.isSecond && io.config.split && (l2 || l3)
+    private def l3(header: Header, at: Int) = header.v4 && bytes(at) === io.config.protocol && !io.end.valid
+    private val l2s = Seq(
+      !first.header0.tag && first.header0.l2,
+      one && middle.l2 && (!io.end.valid || length >= 18),
+      both && late.l2 && (!io.end.valid || length >= 22)
+    )
+    private val l3s =
+      Seq(!first.header0.tag && l3(first.header0, 7), one && l3(middle, 11), both && l3(late, 15))
+    private val looked = place.isSecond && io.config.split
+    val forms = (l2s ++ l3s).map(_ && looked).asBits()
+    val ihl = both ? late.ihl | (one ? middle.ihl | first.header0.ihl)
   }
 
-  val active = RegInit(False)
-  val opens = second.isJumbo && !io.refuse
-  when(place.isSecond) { active := opens }
-  when(io.end.valid) { active := False }
+  /** The frame of the second word that came last; what it is is put together one cycle after that. */
+  val frame = new Area {
+    val forms = RegNextWhen(second.forms, place.isSecond) init 0
+    val refused = RegNextWhen(io.refuse, place.isSecond)
+    val ihl = RegNextWhen(second.ihl, place.isSecond)
+    val open = RegInit(False)
+    when(place.isSecond) { open := True }
+    when(io.end.valid) { open := False }
+    val tracked = JumboForm.any(forms) && !refused
+    /** in time for the third word */
+    val follows = RegNext(tracked && open) init False
+  }
 
   private val arrives = io.word.valid || io.end.valid
-  io.push.valid := arrives && !(active && io.word.valid && !io.end.valid && io.table)
+  io.push.valid := arrives && !(frame.follows && io.table && io.word.valid && !io.word.first && !io.end.valid)
   io.push.data := io.word.data
   io.push.index := io.word.index
   io.push.hasWord := io.word.valid
   io.push.first := place.isFirst
   io.push.hasEnd := io.end.valid
-  io.push.form := JumboForm.none
-  when(first.isJumbo) { io.push.form := JumboForm.l2 }
-  when(second.isJumbo) {
-    io.push.form := io.refuse ? U(JumboForm.refused, 2 bits) |
-      (second.l2 ? U(JumboForm.l2, 2 bits) | U(JumboForm.l3, 2 bits))
-  }
-  io.push.tags := second.tags
+  io.push.forms := second.forms
+  when(first.isJumbo) { io.push.forms(0) := True }
+  io.push.refused := io.refuse
   io.push.kind := io.end.kind
   io.push.bytes := io.end.bytes
   io.push.queue := io.end.meta.queue
@@ -105,18 +113,19 @@ class Recognise(c: WeirConfig) extends Component {
   io.push.ipOffset := io.end.meta.ipOffset
   io.push.exempt := io.end.meta.exempt
 
+  /** The second word decides, and one cycle later it is known what it decided. */
   val piece = new Area {
-    private val taken = arrives && (place.isSecond ? opens | active)
     private def kept[T <: Data](value: T, enable: Bool): T = RegNextWhen(value, enable)
+    private val taken = arrives && (place.isSecond || (!place.isFirst && place.counter >= 2))
     val valid = RegNext(taken) init False
-    io.piece.valid := valid
+    io.piece.valid := valid && frame.tracked
     io.piece.data := kept(io.word.data, taken)
     io.piece.number := kept(place.number, taken)
     io.piece.ends := kept(io.end.valid, taken)
     io.piece.bytes := kept(io.end.bytes.resize(c.lengthWidth), taken)
-    io.piece.l3 := kept(!second.l2, opens)
-    io.piece.tags := kept(second.tags, opens)
-    io.piece.ihl := kept(second.ihl, opens)
+    io.piece.l3 := JumboForm.isL3(frame.forms)
+    io.piece.tags := JumboForm.tags(frame.forms)
+    io.piece.ihl := frame.ihl
     io.piece.before := first.tail
   }
 }

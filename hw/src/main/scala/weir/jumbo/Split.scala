@@ -5,10 +5,11 @@ import spinal.lib._
 import weir.WeirConfig
 import weir.csr.FrameEnd
 
-/** Goes through the words that wait: passes the words of other frames, and cuts the packets of a jumbo frame into words.
+/** Cuts the packets of jumbo frames into words.
   *
-  * A jumbo frame costs five cycles beside its packets' words: its end, its first two words, two words of packets; one
-  * more with an outer IPv4 header. A packet of L bytes behind E bytes of Ethernet header costs ceil((E + L) / 16) cycles.
+  * Beside its packets' words a jumbo frame costs a few cycles: its end, its first two words, two words of packets;
+  * with an outer IPv4 header its verdict has to be there before its first word moves. A packet of L bytes behind E
+  * bytes of Ethernet header costs ceil((E + L) / 16) cycles.
   *
   * Words of the jumbo frame are in `low` and `high`, the packet's first byte in `low`. The window of 16 bytes that becomes a
   * word starts at byte `at` of the two, or up to 14 bytes before them where the Ethernet header stands in its stead.
@@ -18,8 +19,8 @@ import weir.csr.FrameEnd
   */
 class Split(c: WeirConfig) extends Component {
   val io = new Bundle {
-    val head, second = slave(Flow(WaitingWord(c)))
-    val pop = out Bool ()
+    /** the words of jumbo frames; beside a first word is what is known of its frame */
+    val feed = slave(Stream(WaitingWord(c)))
     val token = slave(Stream(LengthToken(c)))
     /** the lengths of this frame are not wanted any more */
     val flush = out Bool ()
@@ -27,12 +28,8 @@ class Split(c: WeirConfig) extends Component {
     val full = in Bool ()
     /** the jumbo frame is not wanted any more */
     val kill = in Bool ()
-    /** nothing is left of jumbo frames before */
-    val clear = in Bool ()
-    /** `head` is a word, or an end without one, of a frame that passes */
-    val passes = out Bool ()
-    /** it has been taken */
-    val passed = in Bool ()
+    /** between frames, from the next cycle on at the latest */
+    val done = out Bool ()
     val item = master(Stream(SplitItem(c)))
     /** the jumbo frame's first 20 bytes */
     val ethernet = out(Bits(160 bits))
@@ -40,30 +37,18 @@ class Split(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
-  object State extends SpinalEnum {
+  object State extends SpinalEnum(binaryOneHot) {
     val start, second, third, load, run, skip, finish = newElement()
   }
   import State._
 
   val state = RegInit(start)
-  private val head = io.head.payload
   private val token = io.token.payload
   private val isLength = io.token.valid && token.kind === RowKind.lengths
   private val isVerdict = io.token.valid && token.kind =/= RowKind.lengths
 
-  /** Is the frame that starts a jumbo frame? */
-  val look = new Area {
-    val known = head.hasEnd || io.second.valid
-    val form = head.hasEnd ? head.form | io.second.form
-    val isJumbo = form =/= JumboForm.none
-    /** there is no verdict to wait for */
-    val alone = head.hasEnd || form === JumboForm.refused
-    val ordinary = !alone && isVerdict && token.kind === RowKind.ordinary
-    val passes = !head.first || (known && (!isJumbo || ordinary))
-    val opens = state === start && io.head.valid && head.first && known && isJumbo && !ordinary &&
-      (alone || io.full || io.token.valid)
-  }
-  io.passes := state === start && io.head.valid && io.clear && look.passes
+  private val word = io.feed.payload
+  private val alone = word.hasEnd || word.refused
 
   /** What is known of the jumbo frame. */
   val frame = new Area {
@@ -101,24 +86,28 @@ class Split(c: WeirConfig) extends Component {
     val index = Reg(UInt(log2Up(c.wordsPerCell) bits))
     /** words behind this one */
     val left = Reg(UInt(c.lengthWidth - 4 bits))
-    val last = left === 0
+    val last = Reg(Bool())
+    /** `low` is not needed for the next word */
+    val advances = Reg(Bool())
+    /** where the packet ends, from the start of its last word's `low`; known from the second word on */
+    val end = Reg(UInt(5 bits))
   }
 
   val step = new Area {
     val ready = state === run && packet.active && (window.highValid || frame.ended) && !window.empty
     val fires = ready && io.item.ready
     private val isFirst = packet.number === 0
-    /** where the packet ends, from the start of `low` */
-    val end = (window.at.asUInt.resize(6 bits) + packet.lastByte(3 downto 0)) + 1
     private val past = window.at >= 0
-    /** `low` is not needed for the next word */
-    val advances = packet.last ? (end >= 16) | (past && (!isFirst || frame.tags === 0))
     private val middle = past ? window.at | (window.at.asUInt ^ 16).asSInt
     val at = SInt(5 bits)
     at := middle
     when(isFirst && frame.tags === 1)(at := window.at + 12)
     when(isFirst && frame.tags === 2)(at := window.at + 8)
-    when(packet.last)(at := Split.firstAt(end(3 downto 0)))
+    when(isFirst) {
+      // `at` of the last word is that of the first, less the tags, modulo 16
+      packet.end := (window.at.asUInt(3 downto 0) - (frame.tags @@ U(0, 2 bits))).resize(5 bits) + packet.lastByte(3 downto 0) + 1
+    }
+    when(packet.last)(at := Split.firstAt(packet.end(3 downto 0)))
   }
 
   io.item.valid := step.ready || state === finish
@@ -150,17 +139,16 @@ class Split(c: WeirConfig) extends Component {
   }
 
   private def take(): Unit = {
-    io.pop := True
-    when(head.hasEnd) {
+    when(word.hasEnd) {
       frame.ended := True
-      frame.fate.kind := head.kind
-      frame.fate.bytes := head.bytes
+      frame.fate.kind := word.kind
+      frame.fate.bytes := word.bytes
     }
   }
   private def takeLow(): Unit = {
     take()
-    window.low := head.data
-    window.empty := !head.hasWord
+    window.low := word.data
+    window.empty := !word.hasWord
   }
   /** The word with the jumbo header is in `low`. */
   private def begin(): Unit = {
@@ -177,36 +165,38 @@ class Split(c: WeirConfig) extends Component {
     state := frame.ended ? finish | skip
   }
 
-  io.pop := io.passed
-  io.token.ready := io.passed && head.first && look.isJumbo
+  private val refills = !window.highValid || (packet.active && !window.empty && io.item.ready && packet.advances)
+  io.feed.ready := state === second || state === third || (state === start && (alone || io.token.valid || io.full)) ||
+    (!frame.ended && (state === load || state === skip || (state === run && refills)))
+  io.token.ready := False
   io.flush := state === skip && !frame.judged
 
   switch(state) {
     is(start) {
-      when(look.opens) {
+      when(io.feed.valid && (alone || io.token.valid || io.full)) {
         frame.ended := False
         take()
-        frame.first := head.data
-        frame.tags := io.second.tags
-        frame.l3 := look.form === JumboForm.l3
-        frame.judged := look.alone
-        frame.malformed := head.hasEnd
-        frame.overflow := !head.hasEnd && (look.alone || io.full)
-        state := (look.alone || io.full) ? skip | second
+        frame.first := word.data
+        frame.tags := JumboForm.tags(word.forms)
+        frame.l3 := JumboForm.isL3(word.forms)
+        frame.judged := alone
+        frame.malformed := word.hasEnd
+        frame.overflow := !word.hasEnd && (alone || io.full)
+        state := word.hasEnd ? finish | ((alone || io.full) ? skip | second)
       }
     }
     is(second) {
-      when(io.head.valid) {
+      when(io.feed.valid) {
         takeLow()
-        frame.behind := head.data(31 downto 0)
-        frame.outerEcn := frame.tags(1) ? head.data(57 downto 56).asUInt |
-          (frame.tags(0) ? head.data(25 downto 24).asUInt | frame.first(121 downto 120).asUInt)
+        frame.behind := word.data(31 downto 0)
+        frame.outerEcn := frame.tags(1) ? word.data(57 downto 56).asUInt |
+          (frame.tags(0) ? word.data(25 downto 24).asUInt | frame.first(121 downto 120).asUInt)
         begin()
         when(frame.l3)(state := third)
       }
     }
     is(third) {
-      when(io.head.valid) {
+      when(io.feed.valid) {
         takeLow()
         begin()
       }
@@ -215,29 +205,30 @@ class Split(c: WeirConfig) extends Component {
       when(frame.ended) {
         window.empty := True
         state := run
-      } elsewhen (io.head.valid) {
+      } elsewhen (io.feed.valid) {
         takeLow()
         state := run
       }
     }
     is(run) {
-      val wants = !window.highValid || (step.fires && step.advances)
-      when(wants && !frame.ended && io.head.valid) {
+      when(refills && !frame.ended && io.feed.valid) {
         take()
-        window.high := head.data
-        window.highValid := head.hasWord
-      } elsewhen (wants) {
+        window.high := word.data
+        window.highValid := word.hasWord
+      } elsewhen (step.fires && packet.advances) {
         window.highValid := False
       }
       when(step.fires) {
         window.at := step.at
-        when(step.advances) {
+        when(packet.advances) {
           window.low := window.high
           window.empty := !window.highValid
         }
         packet.number := packet.number + (packet.number =/= 3).asUInt
         packet.index := packet.index + 1
         packet.left := packet.left - 1
+        packet.last := packet.left === 1
+        packet.advances := (packet.left === 1) ? packet.end(4) | (step.at >= 0)
       }
       when(!packet.active || (step.fires && packet.last)) {
         packet.active := isLength
@@ -248,6 +239,8 @@ class Split(c: WeirConfig) extends Component {
           packet.length := token.length
           packet.lastByte := token.lastByte
           packet.left := token.lastByte >> 4
+          packet.last := False
+          packet.advances := frame.tags === 0 && (step.fires ? step.at | window.at) >= S(0)
           packet.number := 0
           packet.index := 0
         }
@@ -259,7 +252,7 @@ class Split(c: WeirConfig) extends Component {
       }
     }
     is(skip) {
-      when(io.head.valid && !frame.ended)(take())
+      when(io.feed.valid && !frame.ended)(take())
       when(io.token.valid && !frame.judged) {
         io.token.ready := True
         when(isVerdict) {
@@ -267,7 +260,8 @@ class Split(c: WeirConfig) extends Component {
           when(token.kind =/= RowKind.good)(frame.malformed := True)
         }
       }
-      when(frame.ended && frame.judged)(state := finish)
+      val ends = frame.ended || (io.feed.valid && word.hasEnd)
+      when(ends && (frame.judged || isVerdict))(state := finish)
     }
     is(finish) {
       when(io.item.ready)(state := start)
@@ -280,6 +274,7 @@ class Split(c: WeirConfig) extends Component {
     frame.overflow := frame.overflow || io.full
   }
   io.busy := state =/= start
+  io.done := state === start || (state === finish && io.item.ready)
 }
 
 object Split {

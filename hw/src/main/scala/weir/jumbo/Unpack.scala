@@ -8,7 +8,7 @@ import weir.frame.{IngressEnd, IngressWord}
 
 /** Splits jumbo frames (docs/jumbo.md) into the frames of their packets, and passes all other frames on.
   *
-  * Latency: a frame that is not split leaves, from its fourth word on, one cycle after it came, if nothing is before it.
+  * Latency: a frame of 57 bytes or more that is not split ends one cycle after its end came, if nothing is before it.
   * Throughput: a word a cycle; a packet of L bytes behind E bytes of Ethernet header takes ceil((E + L) / 16) words, a jumbo
   * frame five cycles more, six with an outer IPv4 header.
   *
@@ -38,6 +38,7 @@ class Unpack(c: WeirConfig) extends Component {
   val contents = new Contents(c)
   val lengths = new Lengths(c)
   val waiting = new Waiting(c)
+  val turnout = new Turnout(c)
   val split = new Split(c)
   val realign = new Realign(c)
 
@@ -50,12 +51,20 @@ class Unpack(c: WeirConfig) extends Component {
   lengths.io.row << contents.io.row
   lengths.io.flush := split.io.flush
   waiting.io.push << recognise.io.push
-  waiting.io.pop := split.io.pop
-  split.io.head << waiting.io.head
-  split.io.second << waiting.io.second
-  split.io.token << lengths.io.token
+  waiting.io.pop := turnout.io.pop
+  waiting.io.rows := lengths.io.rows
+  turnout.io.head << waiting.io.head
+  turnout.io.second << waiting.io.second
+  turnout.io.token.valid := lengths.io.token.valid
+  turnout.io.token.payload := lengths.io.token.payload
+  turnout.io.full := waiting.io.low
+  turnout.io.done := split.io.done
+  turnout.io.clear := !split.io.busy && !realign.io.busy
+  split.io.feed << turnout.io.feed
+  split.io.token.valid := lengths.io.token.valid
+  split.io.token.payload := lengths.io.token.payload
+  lengths.io.token.ready := split.io.token.ready || turnout.io.turns
   split.io.full := waiting.io.low
-  split.io.clear := !realign.io.busy
   realign.io.item << split.io.item
   realign.io.ethernet := split.io.ethernet
   realign.io.config := io.config
@@ -63,11 +72,11 @@ class Unpack(c: WeirConfig) extends Component {
   /** Words of a frame that is not split. */
   val plain = new Area {
     val word = waiting.io.head.payload
-    val valid = split.io.passes
+    val valid = turnout.io.passes
     val skip = RegInit(False)
     val offered = valid && word.hasWord && !skip
     val taken = valid && (!offered || io.packet.ready)
-    split.io.passed := taken
+    turnout.io.passed := taken
     when(offered && !io.packet.ready && waiting.io.low) { skip := True }
     when(taken && word.hasEnd) { skip := False }
   }
@@ -153,5 +162,5 @@ class Unpack(c: WeirConfig) extends Component {
     io.jumbo.discardedBytes := inner.discardedBytes
   }
 
-  io.busy := waiting.io.busy || split.io.busy || realign.io.busy
+  io.busy := waiting.io.busy || turnout.io.busy || split.io.busy || realign.io.busy
 }

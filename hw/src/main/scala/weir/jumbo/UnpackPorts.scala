@@ -44,14 +44,14 @@ case class JumboEnd(c: WeirConfig) extends Bundle {
   val discardedBytes = UInt(16 bits)
 }
 
-/** What a frame looks like after its second word. */
+/** What a frame looks like after its second word, one bit each: bit t is the L2 form with t tags, bit 3 + t the L3 form,
+  * if the outer IPv4 header turns out to be inside the frame. No bit: no jumbo frame.
+  */
 object JumboForm {
-  val none = 0
-  val l2 = 1
-  /** has an outer IPv4 header, if that is inside the frame */
-  val l3 = 2
-  /** a jumbo frame for whose table there is no room */
-  val refused = 3
+  val width = 6
+  def any(forms: Bits): Bool = forms.orR
+  def isL3(forms: Bits): Bool = forms(5 downto 3).orR
+  def tags(forms: Bits): UInt = ((forms(2) || forms(5)) ## (forms(1) || forms(4))).asUInt
 }
 
 /** A word on its way through [[Waiting]], or an end without a word. */
@@ -60,9 +60,9 @@ case class WaitingWord(c: WeirConfig) extends Bundle {
   val index = UInt(log2Up(c.wordsPerCell) bits)
   val hasWord, first, hasEnd = Bool()
   /** [[JumboForm]] of the frame, in its second word; in the first if that is the last */
-  val form = UInt(2 bits)
-  /** VLAN tags of a jumbo frame, beside `form` */
-  val tags = UInt(2 bits)
+  val forms = Bits(JumboForm.width bits)
+  /** there is no room for its table */
+  val refused = Bool()
   /** of [[weir.frame.IngressEnd]]; `meta.length` is in `bytes` */
   val kind = UInt(3 bits)
   val bytes = UInt(24 bits)

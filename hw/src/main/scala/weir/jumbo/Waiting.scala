@@ -17,7 +17,11 @@ class Waiting(c: WeirConfig) extends Component {
     val head, second = master(Flow(WaitingWord(c)))
     /** takes `head`; only if it is valid */
     val pop = in Bool ()
-    /** fewer than 64 places are free, one cycle late */
+    /** rows of lengths that wait, too */
+    val rows = in UInt (10 bits)
+    /** fewer than 64 places are free, if a row takes half a place: as long as that is what has to be skipped, neither words
+      * nor rows overflow. One cycle late
+      */
     val low = out Bool ()
     val busy = out Bool ()
   }
@@ -28,26 +32,23 @@ class Waiting(c: WeirConfig) extends Component {
   val stored = new Area {
     val count = Reg(UInt(log2Up(Waiting.depth + 1) bits)) init 0
     val none = RegInit(True)
-    val low = RegNext(count > Waiting.depth - 64) init False
+    val low = RegNext((count << 1) +^ io.rows > 2 * (Waiting.depth - 64)) init False
   }
 
-  /** Registers 0 to 2, the first words of all. */
+  /** Registers 0 to 2, the first words of all. What a register takes does not depend on `pop`. */
   val near = new Area {
     val words = Vec(Reg(WaitingWord(c)), 3)
-    val count = Reg(UInt(2 bits)) init 0
-    val full = count === 3
+    /** the first `n` are valid */
+    val valid = Reg(Bits(3 bits)) init 0
+    val full = valid(2)
     val direct = io.push.valid && stored.none && !full
     val comes = direct || fifo.io.pop.fire
     val incoming = stored.none ? io.push.payload | fifo.io.pop.payload
-    val at = count - io.pop.asUInt
     for (i <- 0 until 3) {
-      when(comes && at === i) {
-        words(i) := incoming
-      } elsewhen (io.pop) {
-        if (i < 2) words(i) := words(i + 1)
-      }
+      val following = if (i == 2) incoming else valid(i + 1) ? words(i + 1) | incoming
+      when(io.pop || (!valid(i) && comes))(words(i) := following)
     }
-    count := at + comes.asUInt
+    when(comes =/= io.pop)(valid := comes ? (valid(1 downto 0) ## True) | (valid >> 1).resized)
   }
 
   fifo.io.push.valid := io.push.valid && !near.direct
@@ -62,12 +63,12 @@ class Waiting(c: WeirConfig) extends Component {
     stored.none := stored.count === 1
   }
 
-  io.head.valid := near.count =/= 0
+  io.head.valid := near.valid(0)
   io.head.payload := near.words(0)
-  io.second.valid := near.count(1)
+  io.second.valid := near.valid(1)
   io.second.payload := near.words(1)
   io.low := stored.low
-  io.busy := near.count =/= 0 || !stored.none
+  io.busy := near.valid(0) || !stored.none
 }
 
 object Waiting {

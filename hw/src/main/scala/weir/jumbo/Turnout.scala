@@ -1,0 +1,77 @@
+package weir.jumbo
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+
+/** Sends frames one way or the other: jumbo frames to [[Split]], the others out.
+  *
+  * A frame that passes waits until nothing is left of jumbo frames before it. A frame that may have an outer IPv4
+  * header (form L3) waits for that, too, and for its first row: only then is it known that the header is inside the
+  * frame. Latency: one cycle for the first word of a frame of several that passes, none for others; three for a jumbo
+  * frame. Throughput: a word a cycle. Reset: waits for the first word of a frame.
+  */
+class Turnout(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val head, second = slave(Flow(WaitingWord(c)))
+    val pop = out Bool ()
+    /** `head` is a word, or an end without one, of a frame that passes */
+    val passes = out Bool ()
+    /** it has been taken */
+    val passed = in Bool ()
+    val feed = master(Stream(WaitingWord(c)))
+    /** the next token, and that it is to be taken here */
+    val token = slave(Flow(LengthToken(c)))
+    val turns = out Bool ()
+    /** nearly no place is left for words that wait */
+    val full = in Bool ()
+    /** of the jumbo frames that left by `feed`, none is being split; and nothing of them is left to leave */
+    val done, clear = in Bool ()
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+  private val head = io.head.payload
+
+  /** The words that come now are of a jumbo frame. */
+  val moving = RegInit(False)
+  /** `done` and `clear`, and nothing is on the way there, as it was one cycle ago */
+  val done, clear = RegInit(False)
+
+  /** What the frame is that starts. */
+  val start = new Area {
+    private val known = head.hasEnd || io.second.valid
+    private val isJumbo = head.hasEnd ? head.forms(0) | JumboForm.any(io.second.forms)
+    private val guess = !head.hasEnd && !io.second.refused && JumboForm.isL3(io.second.forms)
+    /** the verdict was that it is no jumbo frame */
+    val ordinary = RegInit(False)
+    private val asks = io.head.valid && head.first && !moving && known && isJumbo && !ordinary
+    private val isOrdinary = io.token.kind === RowKind.ordinary
+    val opens = asks && (!guess || (done && (io.token.valid ? !isOrdinary | io.full)))
+    io.turns := asks && guess && done && io.token.valid && isOrdinary
+    when(io.turns) { ordinary := True }
+    when(io.passed && head.first) { ordinary := False }
+    when(opens) { moving := True }
+  }
+
+  val move = Stream(WaitingWord(c))
+  move.valid := moving && io.head.valid
+  move.payload := head
+  when(head.first) {
+    move.forms := io.second.forms
+    move.refused := io.second.refused
+  }
+  when(move.fire && head.hasEnd) { moving := False }
+  private val held = move.s2mPipe()
+  io.feed << held.m2sPipe()
+
+  /** The first word of several is no jumbo frame's, as the second showed one cycle ago. */
+  val plain = RegInit(False)
+  plain := io.head.valid && head.first && !head.hasEnd && io.second.valid && !JumboForm.any(io.second.forms) && !io.pop
+  private val passes = !head.first || (head.hasEnd && !head.forms(0)) || plain || start.ordinary
+  io.passes := clear && !moving && io.head.valid && passes
+  io.pop := io.passed || move.fire
+  io.busy := moving || held.valid || io.feed.valid
+  private val idle = io.done && !start.opens && !io.busy
+  done := idle
+  clear := idle && io.clear
+}
