@@ -71,7 +71,7 @@ class Realign(c: WeirConfig) extends Component {
 
   /** What a packet's first two bytes say. */
   case class Packet() extends Bundle {
-    val isV4, isIp, discard = Bool()
+    val isV4, isIp, discard, exempt = Bool()
     val inner, ecn = UInt(2 bits)
     val dscp = UInt(6 bits)
   }
@@ -83,6 +83,9 @@ class Realign(c: WeirConfig) extends Component {
     val now = Packet()
     now.isV4 := version === 4
     now.inner := (now.isV4 ? aligned.start(9 downto 8) | aligned.start(13 downto 12)).asUInt
+    private val address = aligned.data
+    now.exempt := address(0) === 0x01 && address(1) === 0x80 && address(2) === 0xc2 && address(3) === 0 &&
+      address(4) === 0 && address(5)(7 downto 4) === 0
     now.dscp := (now.isV4 ? aligned.start(15 downto 10) | aligned.start(3 downto 0) ## aligned.start(15 downto 14)).asUInt
     now.isIp := !now.isV4 || (ihl >= 5 && (ihl << 2) <= p.length)
     private val congested = p.l3 && p.outerEcn === Ecn.ce
@@ -133,10 +136,6 @@ class Realign(c: WeirConfig) extends Component {
     /** the queue by DSCP, in two steps: eight columns, of which one counts */
     val columns = io.config.dscpQueue.grouped(8).map(g => RegNextWhen(Vec(g)(packet.dscp(2 downto 0)), taken)).toSeq
     val queue = about.isIp ? Vec(columns)(about.dscp(5 downto 3)) | io.config.defaultQueue
-    /** the Ethernet header does not change while words of its packets come */
-    private val address = io.ethernet.subdivideIn(8 bits)
-    val exempt = RegNextWhen(address(0) === 0x01 && address(1) === 0x80 && address(2) === 0xc2 && address(3) === 0 &&
-      address(4) === 0 && address(5)(7 downto 4) === 0, taken)
     val wrong = RegNextWhen(look.wrong, taken)
     /** what the packet says of its length, and should */
     val own = RegNextWhen(packet.isV4 ? mux(p.tags, two(0), two(4), two(8)) | mux(p.tags, two(2), two(6), two(10)), taken)
@@ -183,7 +182,7 @@ class Realign(c: WeirConfig) extends Component {
   result.discard := marked.about.discard
   result.length := marked.frameLength
   result.payload.queue := marked.queue
-  result.exempt := marked.exempt
+  result.exempt := marked.about.exempt
   result.ecn := marked.about.isIp ? marked.about.ecn | U(Ecn.notEct, 2 bits)
   result.ipVersion := !marked.about.isIp ? U(IpVersion.none, 2 bits) |
     (marked.about.isV4 ? U(IpVersion.v4, 2 bits) | U(IpVersion.v6, 2 bits))
