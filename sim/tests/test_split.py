@@ -257,3 +257,56 @@ def test_a_replay_splits_and_its_sums_hold(tmp_path: Path) -> None:
     assert stats["jumbo"] == "split"
     assert stats["rx"] == {"packets": len(flat), "bytes": sum(map(len, flat))} == stats["tx"]
     assert stats["rx_frames"] == {"packets": 40, "bytes": sum(len(j) for j, _ in jumbos)} == stats["jumbo_in"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_reset_at_any_moment_loses_no_cell(seed: int) -> None:
+    """A reset by register while jumbo frames come in and packets leave; those that come after it are whole."""
+    rng = Rng(300 + seed)
+    core = Core(egress="mac")
+    core.device.jumbo("split")
+    core.device.queue_replace(0, policy="drop-tail")
+    core.device.shape("3Gbit")
+    for _ in range(12):
+        for _ in range(8):
+            core.send(any_jumbo(rng)[0], core.now_ns)
+        core.run_until(core.now_ns + rng.randrange(60_000))
+        core.device.reset()
+        core.run_until(core.line_free_ns + 1000)
+        core.device.reset()  # what came after the first reset is gone too
+        core.run_idle()
+        core.recv()
+        jumbo, frames = any_jumbo(rng)
+        core.send(jumbo, core.now_ns)
+        core.run_idle()
+        assert [f.data for f in core.recv()] == frames
+        assert core.device.core_live().free_cells == core.device.capabilities.cells - 1
+
+
+def test_red_decides_packets_of_jumbo_frames_like_any_other() -> None:
+    """One decision and one draw a packet; idle time counts for the first packet of a frame that finds the queue empty."""
+    rng = Rng(19)
+    core = Core(egress="mac")
+    core.device.jumbo("split")
+    settings = {"min": 3000, "max": 9000, "probability": 0.2, "weight": 0.25, "limit_bytes": 100000, "avpkt": 500}
+    core.device.queue_replace(0, policy="red", **settings)
+    core.device.trace_enable()
+    core.device.shape("1Gbit")
+    sent = 0
+    for _ in range(40):
+        _, frames = jumbo = any_jumbo(rng)
+        core.send(jumbo[0], core.now_ns)
+        sent += len(frames)
+        core.run_idle()
+        core.run_until(core.now_ns + 200_000)
+    records = core.trace()
+    arrivals = records[records["kind"] == 0]
+    assert len(arrivals) == sent > 500
+    assert len(set(arrivals["u"].tolist())) > 0.99 * sent
+    first = arrivals["q_packets"] == 0
+    idle = arrivals["idle_slots"]
+    # every frame but the first finds an empty queue after a long idle time; packets behind the first do not
+    assert (idle[first] > 0).sum() >= 39 and (idle[~first] == 0).all()
+    dropped = int((arrivals["action"] == 2).sum())
+    stats = core.stats()
+    assert dropped == sum(c.packets for c in (stats.queues[0].early, stats.queues[0].forced, stats.queues[0].overflow)) > 20
