@@ -14,6 +14,8 @@ from harness import run_bench
 
 QUEUES = 4
 INTERVAL = 4
+#: decisions of the two classes of latency: refunds of one fall between those of the other, two cycles apart or more
+LATENCIES = (11, 21)
 #: an event's effect on `fill` comes after one and the same number of cycles, at most this
 SLOWEST = 5
 KINDS = ("enter", "refund", "leave")
@@ -37,7 +39,7 @@ class Bench:
         self.sums = [[0, 0, 0] for _ in range(QUEUES)]
         self.past: deque[list[list[int]]] = deque(maxlen=SLOWEST + 1)
         self.last = dict.fromkeys(KINDS, -INTERVAL)
-        self.pending: deque[tuple[int, int, int]] = deque()
+        self.pending: dict[int, tuple[int, int]] = {}
         self.inside: list[deque[int]] = [deque() for _ in range(QUEUES)]
         self.cycle = 0
         self.lags = {(enter, refund, leave) for enter in range(1, 6) for refund in range(1, 6) for leave in range(1, 6)}
@@ -89,11 +91,12 @@ class Bench:
         gone: set[int] = set()
         if at - self.last["enter"] >= INTERVAL and rng.random() < enter:
             q, length = rng.randrange(queues), rng.choice((14, 64, 65, 1514, 9216, rng.randrange(14, 9217)))
-            if self.sums[q][0] + length < 1 << 20:
+            due = at + LATENCIES[q % 2]
+            if self.sums[q][0] + length < 1 << 20 and not {due - 1, due, due + 1} & set(self.pending):
                 self._do(at, "enter", q, length)
-                self.pending.append((at + 11, q, length))
-        if self.pending and self.pending[0][0] == at:
-            _, q, length = self.pending.popleft()
+                self.pending[due] = q, length
+        if at in self.pending:
+            q, length = self.pending.pop(at)
             if rng.random() < drop:
                 self._do(at, "refund", q, length)
                 gone.add(q)

@@ -91,6 +91,8 @@ class Bench:
         dut.io_arrival_valid.value = arrives
         if arrives:
             self.since_arrival = 0
+            # decisions of two latencies may commit two cycles apart, but four on average
+            self.arrival_gap = 6 if self.arrival_gap == 2 else r.choice((2, 4))
             queue, length, ecn, action, cause = event = self.arrival_of()
             dut.io_arrival_payload_queue.value = queue
             dut.io_arrival_payload_length.value = length

@@ -379,17 +379,18 @@ def test_a_burst_is_decided_every_four_cycles(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", sorted(set(LINE) - {"fn"}))
 def test_a_burst_of_two_latencies_keeps_up_with_the_line(policy: str) -> None:
-    """FN beside a fast policy, any mixture: a fast arrival waits for a slow commit that would be near (admit.md), 14
-    cycles after two slow ones at most; in the mean it is less than the 10.5 cycles of a minimum frame."""
+    """FN beside a fast policy, any mixture: a decision every 4 cycles; a fast arrival out of step waits up to 3 more, for
+    a slow commit that would be next to its own (admit.md)."""
     rng = Random(policy)
     found: list[int] = []
     for seed in range(4):
-        frames = [udp_frame(42, rng.randrange(QUEUES), 2)[:34] for _ in range(28)]
+        # two beats each, to queue 0; so IP frames of five beats find ten waiting, and for a while they all wait
+        frames = [bytes(16)] * 20 + [udp_frame(42, rng.randrange(QUEUES), 2)[:34] for _ in range(28)]
         gaps = gaps_of_a_burst(("fn", policy, policy, "fn"), frames, seed)
-        assert sum(gaps) / len(gaps) < 10
-        found += gaps
+        assert sum(gaps[:30]) / 30 < 4.1 and max(gaps[30:]) <= 7
+        found += gaps[:30]
     print(f"{policy} beside fn: {sum(found) / len(found):.2f} cycles from decision to decision, {max(found)} at most")
-    assert 4 <= min(found) and max(found) <= 14
+    assert 4 <= min(found) and max(found) <= 7
 
 
 # ---- drop from front

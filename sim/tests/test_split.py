@@ -309,4 +309,8 @@ def test_red_decides_packets_of_jumbo_frames_like_any_other() -> None:
     assert (idle[first] > 0).sum() >= 39 and (idle[~first] == 0).all()
     dropped = int((arrivals["action"] == 2).sum())
     stats = core.stats()
-    assert dropped == sum(c.packets for c in (stats.queues[0].early, stats.queues[0].forced, stats.queues[0].overflow)) > 20
+    assert (
+        dropped
+        == sum(c.packets for c in (stats.queues[0].early, stats.queues[0].forced, stats.queues[0].overflow))
+        > 20
+    )

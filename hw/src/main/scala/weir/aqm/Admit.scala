@@ -12,7 +12,8 @@ import weir.csr.{ArrivalEvent, QueueConfig, TraceRecord}
   * t1–t4 limits, the latency later the verdict, one later `commit`, and with it the link or the refund. One request
   * every four cycles. Policies are in two classes of latency, `c.fastLatency` and `c.slowLatency`; each verdict of a class
   * is awaited for the same time, so that the decisions of a queue stay in order. A fast arrival waits at s0 if its
-  * commit would come within three cycles of a slow one's.
+  * commit would come in the cycle of a slow one's, or next to it: commits are two cycles apart or more, and on
+  * average four.
   *
   * An arrival waits at s0 while its queue's configuration is being replaced (`hold`) or while the average's decay
   * over idle time is not known yet (`stall`). The queue before s0 holds 32 arrivals; `room` falls three before that.
@@ -73,13 +74,13 @@ class Admit(c: WeirConfig) extends Component {
   private def slow(policy: UInt): Bool =
     c.policies.toSeq.sortBy(_.id).filter(_.latency > Policy.fast).map(policy === _.id).orR
 
-  /** Slow arrivals that have gone: whether the commit of one is within three cycles of that of a fast one that goes now. */
+  /** Slow arrivals that have gone: whether the commit of one is within a cycle of that of a fast one that goes now. */
   private val slowIssues = new Area {
     private val ahead = c.slowLatency - c.fastLatency
     val went = False
-    private val history = new Steps(went, ahead + 3)
-    /** one went 3 cycles less than `ahead` ago, to 3 more */
-    val near = if (ahead > 0) ((ahead - 3).max(1) to ahead + 3).map(history(_)).orR else False
+    private val history = new Steps(went, ahead + 1)
+    /** one went a cycle less than `ahead` ago, to one more */
+    val near = if (ahead > 0) ((ahead - 1).max(1) to ahead + 1).map(history(_)).orR else False
   }
 
   /** Of each queue, as its configuration stood a cycle ago: it does not change but while the queue is on hold. */

@@ -21,7 +21,7 @@ case class Fill(c: WeirConfig) extends Bundle {
 /** The fill of every queue: what `q` is. An arrival enters when its decision is requested and is refunded when
   * it is dropped; a packet leaves at its departure.
   *
-  * Each of the three may come every fourth cycle, also together. A change is seen in `fill` two cycles later, in
+  * Each of the three may come in every cycle, also together. A change is seen in `fill` two cycles later, in
   * `sharedUsed` four cycles later.
   */
 class Backlog(c: WeirConfig) extends Component {

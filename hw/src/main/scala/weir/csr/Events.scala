@@ -3,7 +3,7 @@ package weir.csr
 import spinal.core._
 import weir.WeirConfig
 
-/** One per arrival, at its commit; at most one every four cycles. */
+/** One per arrival, at its commit; at most one every second cycle, and one every four on average. */
 case class ArrivalEvent(c: WeirConfig) extends Bundle {
   val queue = c.queueId
   val length = c.length
