@@ -128,7 +128,9 @@ class Bench(bench_red_policy.Bench):
         #: bounds of the next deadline of each queue; no_later once it is sure that the unit has set it
         self.not_before = [0] * QUEUES
         self.no_later: list[int | None] = [None] * QUEUES
-        #: cycle from which the deadline is set anew, cycle in which it was found to have passed
+        #: cycles in which ticks could begin, and the last in which a queue's words were copied
+        self.calm, self.disturbed = 0, 0
+        #: from which of them on the deadline is set anew, in which it was found to have passed
         self.set_anew: list[int | None] = [0] * QUEUES
         self.due_since: list[int | None] = [None] * QUEUES
         self.resting = [False] * QUEUES
@@ -185,6 +187,10 @@ class Bench(bench_red_policy.Bench):
         self.elapsed += (self.now - self.times[-1]) % TIME
         self.times.append(self.now)
         renewing = self.renewing | {q for q in range(QUEUES) if clear >> q & 1}
+        # while words are copied, and until a scan after that is over, no tick begins
+        if renewing:
+            self.disturbed = self.n
+        self.calm += self.n - self.disturbed > SCAN
         if self.ending is not None and self.n == self.ending[0] + END:
             self._end(renewing)
         if int(self.dut.tick_valid.value):
@@ -192,7 +198,7 @@ class Bench(bench_red_policy.Bench):
         for q in renewing:
             self.max_p[q].renew()
             self.not_before[q] = self.elapsed + self.ared[q].interval_ns
-            self.no_later[q], self.set_anew[q], self.due_since[q], self.resting[q] = None, self.n, None, False
+            self.no_later[q], self.set_anew[q], self.due_since[q], self.resting[q] = None, self.calm, None, False
         for q in range(QUEUES):
             if clear >> q & 1:
                 self.rises[q].clear()
@@ -206,17 +212,17 @@ class Bench(bench_red_policy.Bench):
     def _follow(self, q: int) -> None:
         """An arrival ends a rest; no tick is late."""
         if self.resting[q] and any(cycle == self.n + 1 for cycle, _ in self.stored[q]):
-            self.resting[q], self.set_anew[q], self.no_later[q] = False, self.n, None
+            self.resting[q], self.set_anew[q], self.no_later[q] = False, self.calm, None
             self.seen["revived"] += 1
         since = self.set_anew[q]
-        if since is not None and self.n >= since + LATEST:
+        if since is not None and self.calm >= since + LATEST:
             self.set_anew[q], self.no_later[q] = None, self.elapsed + self.ared[q].interval_ns
         bound = self.no_later[q]
         if bound is not None and not self.resting[q] and self.elapsed >= bound:
             if self.due_since[q] is None:
-                self.due_since[q] = self.n
+                self.due_since[q] = self.calm
             due = self.due_since[q]
-            assert due is not None and self.n - due <= LATEST, f"cycle {self.n}: no tick of queue {q}"
+            assert due is not None and self.calm - due <= LATEST, f"cycle {self.n}: no tick of queue {q}"
 
     def _tick(self, renewing: set[int]) -> None:
         dut = self.dut
