@@ -145,6 +145,8 @@ MUTANTS = (
     Mutant("Batch", "a frame passes those before it",
            "(((ring_taken == ring_written) && (! leaving_reading)) && (! leaving_valid))", "1'b1"),
     Mutant("FreeList", "reads behind the sentinel", "(allocate_last != tail)", "1'b1"),
+    Mutant("FreeList", "the sentinel is handed out", "((allocate_known != 2'b00) && (! allocate_atTail))",
+           "(allocate_known != 2'b00)"),
     Mutant("FreeList", "a rollback keeps what was read ahead", "allocate_last <= rollback_payload_first",
            "allocate_last <= allocate_last"),
     Mutant("Rewrite", "no borrow from ECT(0)", "(find_fromEct1 || (! find_checksum[0]))", "find_fromEct1"),

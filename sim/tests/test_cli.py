@@ -83,7 +83,6 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--policy", "red", "--merge", "class"], "--merge class: not built in this version: FEATURES"),
         (["--policy", "red", "--jumbo", "transit"], "--jumbo transit: not built in this version: FEATURES"),
         (["--policy", "red", "--transit"], "--jumbo transit: not built"),
-        (["--policy", "red", "--split", "--preset", "small"], "this core cannot split jumbo frames"),
         (["--policy", "red", "--wave", "x.fst"], "VCD"),
         (["--policy", "red", "--stats", "absent/s.json"], "the directory"),
         (["--policy", "red", "--stats", "."], "is a directory"),
