@@ -39,7 +39,9 @@ class Bench:
         self.snapshots = 0
         self.now = self.random.randrange(TIME)
         self.step = 6
-        self.arrival_gap = self.departure_gap = 4
+        self.departure_gap = 4
+        self.credit = 0
+        """cycles for which arrivals have held back, four for each that may come now: no more than five"""
         self.since_arrival = self.since_departure = 99
         self.arrival_of: Callable[[], tuple] = self.random_arrival
         self.departure_of: Callable[[], tuple] = self.random_departure
@@ -87,12 +89,13 @@ class Bench:
 
         self.since_arrival += 1
         self.since_departure += 1
-        arrives = self.since_arrival >= self.arrival_gap and r.random() < self.rate
+        # decisions of two latencies may commit two cycles apart, no more than one in four cycles and four beside
+        self.credit = min(self.credit + 1, 20)
+        arrives = self.since_arrival >= 2 and self.credit >= 4 and r.random() < self.rate
         dut.io_arrival_valid.value = arrives
         if arrives:
             self.since_arrival = 0
-            # decisions of two latencies may commit two cycles apart, but four on average
-            self.arrival_gap = 6 if self.arrival_gap == 2 else r.choice((2, 4))
+            self.credit -= 4
             queue, length, ecn, action, cause = event = self.arrival_of()
             dut.io_arrival_payload_queue.value = queue
             dut.io_arrival_payload_length.value = length

@@ -393,6 +393,39 @@ def test_a_burst_of_two_latencies_keeps_up_with_the_line(policy: str) -> None:
     assert 4 <= min(found) and max(found) <= 7
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_commits_two_cycles_apart_lose_no_cell_and_no_record(seed: int) -> None:
+    """FN and others mixed on a line without gaps: arrivals refused two cycles apart, heads dropped and frames sent meanwhile."""
+    rng = Random(seed)
+    scene = Scene(seed, 0, line="raw", egress="ready")
+    core = scene.core
+    core.device.shape(rate=2e9)
+    scene.configure(0, "fn", limit_bytes=64, qopt=10, t=10)
+    scene.configure(1, "drop-tail", limit_bytes=64)
+    scene.configure(2, "drop-tail", front=True, limit_bytes=300)
+    scene.configure(3, "drop-tail", front=True, limit_packets=2)
+    sent = 0
+    for _ in range(40):
+        frames = []
+        for _ in range(rng.randrange(20, 60)):
+            frames.append(udp_frame(42, rng.choice((0, 1, 2, 3)), 2)[:34] if rng.random() < 0.97
+                          else udp_frame(rng.randrange(100, 280), rng.choice((2, 3)), 2))  # fmt: skip
+        core.send_many(b"".join(frames), [len(f) for f in frames], [core.now_ns + 500] * len(frames))
+        core.run_until(core.line_free_ns + rng.randrange(600))
+        sent += len(frames)
+    core.run_idle()
+    records = core.trace()
+    arrivals, departures = records[records["kind"] == trace.ARRIVAL], records[records["kind"] == trace.DEPARTURE]
+    assert sorted(arrivals["seq"].tolist()) == list(range(int(arrivals["seq"].min()), int(arrivals["seq"].max()) + 1))
+    kept = arrivals[arrivals["action"] != trace.DROP]["seq"].tolist()
+    assert sorted(departures["seq"].tolist()) == sorted(kept), "each packet that was accepted leaves one record"
+    refused = int((arrivals["action"] == trace.DROP).sum())
+    heads = int((departures["cause"] == trace.FRONT).sum())
+    print(f"{sent} frames, {refused} refused, {heads} heads dropped, {len(departures) - heads} sent")
+    assert refused > sent // 8 and heads > 20 and len(departures) - heads > 100
+    assert core.device.core_live().free_cells == core.device.capabilities.cells - 1
+
+
 # ---- drop from front
 
 

@@ -112,7 +112,8 @@ class WeirCore(c: WeirConfig) extends Component {
     store.io.room := batch.map(_.io.room).getOrElse(admit.io.room)
     freeList.io.take := store.io.take
     freeList.io.rollback << store.io.rollback
-    freeList.io.free << FlowMerge(egress.io.free, admit.io.free)
+    // commits may be two cycles apart, and a packet that is read and one that is discarded may come one behind the other
+    freeList.io.free << FlowMerge.queued(egress.io.free, admit.io.free, depth = 8)
     cells.io.write << store.io.write
   }
 

@@ -8,8 +8,8 @@ import weir.WeirConfig
   * good; `commit` lets them go, `rollback` forgets them. Others go at once, behind those that are before them.
   *
   * Latency: none for an arrival that finds nothing before it and room at Admit; else it is written to a RAM, and read
-  * at one in three cycles (Admit takes one in four). `room(n)` counts entries, so the packets of a jumbo frame always fit if there was room
-  * when they came. At reset empty.
+  * at one in three cycles (Admit takes one in four). An arrival may come when `room` was high in its cycle: a few places are
+  * kept, as `room` is late. At reset empty.
   *
   * The window [taken, committed) of the ring may go, [committed, written) waits for its jumbo frame's end.
   */

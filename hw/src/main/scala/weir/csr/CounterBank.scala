@@ -24,7 +24,7 @@ case class CounterUpdate(c: WeirConfig, kinds: Int) extends Bundle {
   * off, then every entry is copied, one a cycle, while events of the new parity wait: the copy is the state at the
   * cycle of `take`, that cycle's event included. `clear` empties the FIFO and writes zeros likewise.
   *
-  * Limits: with events four or more cycles apart a sweep makes at most sweep/4 + 8 of them wait, the depth of the
+  * Limits: with events four or more cycles apart, and four beside, a sweep makes at most sweep/4 + 8 of them wait, the depth of the
   * FIFO; `busy` stays high until it has been empty once (three cycles an event drain faster than four fill), and
   * `take` is legal only while `busy` is low. No event is ever lost.
   * Reset: as `clear`.

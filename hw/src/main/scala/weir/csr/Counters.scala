@@ -15,7 +15,8 @@ import weir.aqm.{Action, Cause, Ecn}
   * wait for `snapshotBusy` to fall. Without a snapshot since the last clear they answer 0.
   *
   * Latency: an event is added 3 (core) to about 8 cycles (queue) after it came; a read takes 4 to 8 cycles, more
-  * under load. Limits: arrivals and departures four or more cycles apart each, ingress events every cycle: nothing
+  * under load. Limits: departures four or more cycles apart; arrivals two or more, no more than one in four
+  * cycles and four beside; ingress events every cycle: nothing
   * is lost (see [[CounterBank]]). Counters wrap at 2^64.
   * Reset and `clear`: everything is 0, the events of that cycle included; events may come in the next one.
   */

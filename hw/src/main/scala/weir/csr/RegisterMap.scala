@@ -78,7 +78,7 @@ object RegisterMap {
       flag("ENABLE", 0, "trace"), flag("ARRIVALS", 1, "record arrivals"), flag("DEPARTURES", 2, "record departures"),
       flag("TICKS", 3, "record ticks of policies"),
       bits("QUEUES", 15, 8, "mask of queues")),
-    shadow("JUMBO", 0x064, 2, Value(0), "jumbo frames that arrive; a frame is treated as its first beat found it",
+    shadow("JUMBO", 0x064, 2, Value(0), "jumbo frames that arrive; a change counts for frames whose 32nd byte is yet to come",
       bits("MODE", 1, 0, "0 opaque: frames like others, 1 split; others are taken as 0")).copy(jumbo = true),
     shadow("JUMBO_TYPE", 0x068, 24, Value(253 * 65536 + 0x88b5), "what tells jumbo frames",
       bits("ETHERTYPE", 15, 0, "of the L2 form"), bits("PROTOCOL", 23, 16, "IPv4 protocol of the L3 form")).copy(jumbo = true)
