@@ -41,6 +41,10 @@ class Bench:
         self.last = dict.fromkeys(KINDS, -INTERVAL)
         self.pending: dict[int, tuple[int, int]] = {}
         self.inside: list[deque[int]] = [deque() for _ in range(QUEUES)]
+        self.frames = [0] * QUEUES
+        self.members: list[deque[bool]] = [deque() for _ in range(QUEUES)]
+        """of the packets inside: it has joined a group"""
+        self.joined_at = -8
         self.cycle = 0
         self.lags = {(enter, refund, leave) for enter in range(1, 6) for refund in range(1, 6) for leave in range(1, 6)}
         self.events: list[tuple[int, str, int, int]] = []
@@ -51,7 +55,7 @@ class Bench:
     async def start(self, reserve: list[int]) -> Bench:
         self.reserve = reserve
         zero = {f"{kind}_valid": 0 for kind in KINDS} | {f"reserve_{q}": reserve[q] for q in range(QUEUES)}
-        await start(self.dut, **zero, snapshot=0)
+        await start(self.dut, **zero, snapshot=0, joined_valid=0, leaveFirst=1)
         return self
 
     def value(self, queue: int, lags: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -70,10 +74,11 @@ class Bench:
         dut, rng = self.dut, self.rng
         await RisingEdge(dut.clk)
         self.cycle += 1
-        recent = bool(self.events) and self.events[-1][0] > self.cycle - 8
+        recent = (bool(self.events) and self.events[-1][0] > self.cycle - 8) or self.joined_at > self.cycle - 8
         for q in range(QUEUES):
             got = tuple(int(getattr(dut, f"fill_{q}_{name}").value) for name in ("bytes", "packets", "cells"))
-            assert int(getattr(dut, f"fill_{q}_frames").value) == got[1]
+            if not recent:
+                assert int(getattr(dut, f"fill_{q}_frames").value) == self.frames[q], f"cycle {self.cycle}, queue {q}"
             if recent:
                 self.lags = {lags for lags in self.lags if self.value(q, lags) == got}
                 assert self.lags, f"cycle {self.cycle}, queue {q}: {got} fits no lag, sums {self.sums[q]}"
@@ -87,6 +92,7 @@ class Bench:
         self.emptied += [(self.cycle, q) for q in range(QUEUES) if emptied >> q & 1]
         for kind in KINDS:
             drive(dut, kind, None)
+        dut.joined_valid.value = 0
         at = self.cycle + 1
         gone: set[int] = set()
         if at - self.last["enter"] >= INTERVAL and rng.random() < enter:
@@ -102,10 +108,18 @@ class Bench:
                 gone.add(q)
             else:
                 self.inside[q].append(length)
+                self.members[q].append(False)
+                if rng.random() < 0.5:
+                    self.members[q][-1] = True
+                    self.frames[q] -= 1
+                    self.joined_at = at
+                    dut.joined_valid.value, dut.joined_payload.value = 1, q
         if at - self.last["leave"] >= INTERVAL and rng.random() < leave:
             choices = [q for q in range(QUEUES) if self.inside[q]]
             if choices:
                 q = rng.choice(choices)
+                dut.leaveFirst.value = first = int(not self.members[q].popleft())
+                self.frames[q] += 1 - first
                 self._do(at, "leave", q, self.inside[q].popleft())
                 gone.add(q)
         self.expected_emptied += [(at, q) for q in sorted(gone) if self.sums[q][1] == 0]
@@ -115,6 +129,7 @@ class Bench:
         self.events.append((at, kind, queue, length))
         self.last[kind] = at
         sign = 1 if kind == "enter" else -1
+        self.frames[queue] += sign
         s = self.sums[queue]
         s[0], s[1], s[2] = s[0] + sign * length, s[1] + sign, s[2] + sign * -(-length // 64)
 

@@ -42,7 +42,7 @@ class Bench:
         self.departure_gap = 4
         self.credit = 0
         """cycles for which arrivals have held back, four for each that may come now: no more than five"""
-        self.since_arrival = self.since_departure = 99
+        self.since_arrival = self.since_departure = self.since_jumbo = 99
         self.arrival_of: Callable[[], tuple] = self.random_arrival
         self.departure_of: Callable[[], tuple] = self.random_departure
         self.rate = 0.0
@@ -62,9 +62,22 @@ class Bench:
 
     async def start(self) -> None:
         dut = self.dut
-        for flow in (dut.io_arrival_valid, dut.io_departure_valid, dut.io_ingress_valid, dut.io_bus_valid):
+        for flow in (
+            dut.io_arrival_valid,
+            dut.io_departure_valid,
+            dut.io_ingress_valid,
+            dut.io_jumboOut_valid,
+            dut.io_bus_valid,
+        ):
             flow.value = 0
-        for pin in (dut.io_traceLost, dut.io_throttled, dut.io_snapshot, dut.io_clear, dut.io_bus_write):
+        for pin in (
+            dut.io_evicted,
+            dut.io_traceLost,
+            dut.io_throttled,
+            dut.io_snapshot,
+            dut.io_clear,
+            dut.io_bus_write,
+        ):
             pin.value = 0
         dut.io_now.value = self.now
         dut.rst.value = 1
@@ -114,7 +127,19 @@ class Bench:
             dut.io_departure_payload_discard.value = discard
             dut.io_departure_payload_cause.value = cause
             dut.io_departure_payload_marked.value = marked
-            model.departure(*event)
+            dut.io_departure_payload_merged.value = merged = r.random() < 0.5
+            model.departure(*event, merged)
+        self.since_jumbo += 1
+        builds = self.since_jumbo >= 4 and r.random() < self.rate
+        dut.io_jumboOut_valid.value = builds
+        if builds:
+            self.since_jumbo = 0
+            dut.io_jumboOut_payload.value = wire = r.randrange(1 << 14)
+            model.jumbo_out(wire)
+        evicted = r.random() < self.rate
+        dut.io_evicted.value = evicted
+        if evicted:
+            model.evicted()
         ends = r.random() < self.rate
         dut.io_ingress_valid.value = ends
         if ends:

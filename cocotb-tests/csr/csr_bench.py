@@ -46,7 +46,7 @@ class Build:
 
     def queue_registers(self) -> list[contract.Register]:
         """Registers of a queue's block in this build."""
-        return [r for r in QUEUE.values() if self.policies > 1 or not r.policy]
+        return [r for r in QUEUE.values() if (self.policies > 1 or not r.policy) and (self.jumbo or not r.jumbo)]
 
     def all_registers(self) -> Iterator[tuple[int, contract.Register]]:
         """Every register with its address."""
@@ -154,7 +154,7 @@ class Bench:
         if name.startswith("TRACE_DATA"):
             return live[f"traceData_{name.removeprefix('TRACE_DATA')}"]
         return {
-            "MAGIC": 0x57454952, "VERSION": 0x000100, "FEATURES": b.jumbo << 17 | 1 << 16 | (1 << b.policies) - 1,
+            "MAGIC": 0x57454952, "VERSION": 0x000100, "FEATURES": 3 * b.jumbo << 17 | 1 << 16 | (1 << b.policies) - 1,
             "PARAMS": 64 << 8 | b.queues, "CELLS": b.cells, "DESCRIPTORS": b.descriptors, "CLOCK_HZ": 156250000,
             "CELL_BYTES": 64, "STATUS": live["statusLinkUp"], "GENERATION": 0, "NOW_LO": live["now"] & 0xFFFFFFFF,
             "NOW_HI": live["now"] >> 32, "TRACE_LEVEL": live["traceLevel"], "FREE_CELLS": live["freeCells"],

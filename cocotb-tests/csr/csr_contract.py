@@ -30,8 +30,10 @@ class Register:
     @property
     def jumbo(self) -> bool:
         """It exists only in builds that know jumbo frames."""
+        if self.name == "MERGE" or self.name.startswith("MERGE_"):
+            return True
         return self.name.removesuffix("_LO").removesuffix("_HI").removesuffix("_PACKETS").removesuffix("_BYTES") in (
-            "JUMBO", "JUMBO_TYPE", "MALFORMED", "JUMBO_IN", "SPLIT_DISCARDED", "RX_WIRE"
+            "JUMBO", "JUMBO_TYPE", "MALFORMED", "JUMBO_IN", "SPLIT_DISCARDED", "RX_WIRE", "JUMBO_OUT", "MERGED", "EVICTED"
         )  # fmt: skip
 
     @property

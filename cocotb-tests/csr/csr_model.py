@@ -10,7 +10,13 @@ MAX_FRAME = 9216
 def queue_config(words: Mapping[str, int]) -> dict[str, int]:
     """Signals of `queueConfig` (names without the queue) for the shadow registers `words`."""
     unit = words["POLICY"] >> 8 & 3
-    return {
+    merge = {
+        "merge_flow": int(words["MERGE"] & 3 == 1),
+        "merge_maxBytes": min(words["MERGE_MAX_BYTES"], 9216),
+        "merge_maxSum": min(words["MERGE_MAX_SUM"], 8960),
+        "merge_maxCount": min(words["MERGE_MAX_COUNT"], 448),
+    } if "MERGE" in words else {}  # fmt: skip
+    return merge | {
         "policy": words["POLICY"] & 0xF,
         "unit": 0 if unit == 3 else unit,
         "dropFront": words["POLICY"] >> 12 & 1,
@@ -40,7 +46,9 @@ def core_config(words: Mapping[str, int], queues: int) -> dict[str, int]:
         "traceQueues": words["TRACE_CTRL"] >> 8 & ((1 << queues) - 1),
         "lfsrFixed": words["LFSR_FIXED"] >> 31,
         "lfsrFixedDraw": words["LFSR_FIXED"] & 0xFFFFFF,
-        "split": int(words.get("JUMBO", 0) == 1),
+        "split": int(words.get("JUMBO", 0) & 3 == 1),
+        "jumboL3": words.get("JUMBO", 0) >> 4 & 1,
+        "jumboTick": min(words.get("JUMBO", 0) >> 8 & 31, 16),
         "jumboEtherType": words.get("JUMBO_TYPE", 0) & 0xFFFF,
         "jumboProtocol": words.get("JUMBO_TYPE", 0) >> 16,
     }

@@ -15,9 +15,9 @@ QUEUE_COUNTERS = (
 )  # fmt: skip
 CORE_COUNTERS = (
     "rx", "tx", "bad", "runt", "oversize", "ingress_overflow", "trace_lost", "malformed", "jumbo_in", "split_discarded",
-    "rx_wire",
+    "rx_wire", "jumbo_out", "merged", "evicted",
 )  # fmt: skip
-JUMBO_COUNTERS = ("malformed", "jumbo_in", "split_discarded", "rx_wire")
+JUMBO_COUNTERS = ("malformed", "jumbo_in", "split_discarded", "rx_wire", "jumbo_out", "merged", "evicted")
 """Only in builds that know jumbo frames."""
 ENDS = (None, "bad", "runt", "oversize", "ingress_overflow", "malformed")
 
@@ -83,15 +83,18 @@ class Counters:
             self._queue(queue, "already_ce", length)
 
     def departure(
-        self, queue: int, length: int, sojourn_ns: int, discard: bool, cause: int = NONE, marked: bool = False
-    ) -> None:
-        """One packet that left the buffer; `marked` by its policy at departure."""
+        self, queue: int, length: int, sojourn_ns: int, discard: bool, cause: int = NONE, marked: bool = False,
+        merged: bool = False,
+    ) -> None:  # fmt: skip
+        """One packet that left the buffer; `marked` by its policy at departure, `merged`: in a jumbo frame."""
         if discard:
             name = {LINK_DOWN: "link_down", FRONT: "front"}.get(cause, "head_dropped")
             self._queue(queue, name, length)
         else:
             self._queue(queue, "head_marked" if marked else "out", length)
             self._core("tx", length)
+            if merged:
+                self._core("merged", length)
             self.bins[queue][sojourn_bin(sojourn_ns)] += 1
 
     def ingress(self, end: int, size: int) -> None:
@@ -109,6 +112,14 @@ class Counters:
         self._core("jumbo_in", wire)
         self._add(self.core_address("rx"), size, packets)
         self._add(self.core_address("split_discarded"), discarded[1], discarded[0])
+
+    def jumbo_out(self, wire: int) -> None:
+        """One jumbo frame of `wire` bytes that was built."""
+        self._core("jumbo_out", wire)
+
+    def evicted(self) -> None:
+        """One group that was closed because another flow needed its place."""
+        self._core("evicted", 0)
 
     def trace_lost(self) -> None:
         """One trace record that did not fit."""

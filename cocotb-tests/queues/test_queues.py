@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 import cocotb
@@ -21,69 +22,140 @@ FIELDS = {
 }  # fmt: skip
 
 
+@dataclass
+class Group:
+    """Packets that depart one behind the other: numbers and descriptors."""
+
+    packets: list[tuple[int, dict[str, int]]]
+    bytes: int = 0
+    ect: int = 0
+
+
+@dataclass
+class Expected:
+    """A departure."""
+
+    cycle: int
+    queue: int
+    discard: int
+    number: int
+    descriptor: dict[str, int]
+    first: bool
+    last: bool
+    group: Group
+
+
 @cocotb.test()
-@cocotb.parametrize(link=[0.25, 0.9, 0.5], grant=[0.3, 0.9], queues=[1, 4])
-async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues: int) -> None:
-    """Links and grants at random and as often as they may come; every descriptor comes out as it went in."""
-    rng = seeded(f"order {link} {grant} {queues}")
-    await start(dut, link_valid=0, grant_valid=0)
-    model: list[deque[tuple[int, dict[str, int]]]] = [deque() for _ in range(QUEUES)]
+@cocotb.parametrize(link=[0.25, 0.9, 0.5], grant=[0.3, 0.9], queues=[1, 4], joins=[0.0, 0.6])
+async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues: int, joins: float) -> None:
+    """Links, joins and grants at random and as often as they may come; every descriptor comes out as it went in.
+
+    A join may come in the cycle of its group's grant. `hold` is high now and then.
+    """
+    rng = seeded(f"order {link} {grant} {queues} {joins}")
+    await start(dut, link_valid=0, grant_valid=0, hold=0, link_payload_joins=0)
+    model: list[deque[Group]] = [deque() for _ in range(QUEUES)]
     free = deque(rng.sample(range(IDS), IDS))
-    expected: deque[tuple[int, int, int, int, dict[str, int]]] = deque()
+    expected: deque[Expected] = deque()
     linked = granted = -INTERVAL
     touched = [0] * QUEUES
-    departures = same_cycle = 0
+    departures = same_cycle = last_moment = largest = 0
+    hold = walking = 0
+    held = -9
     for cycle in range(4000):
         await RisingEdge(dut.clk)
         ready, empty = int(dut.ready.value), int(dut.empty.value)
+        walking = int(dut.walking.value)
         if dut.departure_valid.value == 1:
             assert expected, f"cycle {cycle}: a departure without a grant"
-            at, queue, discard, number, descriptor = expected.popleft()
-            assert cycle == at + LATENCY, f"departure {cycle - at} cycles after its grant"
-            assert int(dut.departure_payload_queue.value) == queue
-            assert int(dut.departure_payload_discard.value) == discard
-            assert int(dut.departure_payload_id.value) == number, f"cycle {cycle}, queue {queue}: wrong group"
-            for name, value in descriptor.items():
+            due = expected.popleft()
+            if due.first or cycle - held > 8:
+                assert cycle == due.cycle, f"cycle {cycle}: a departure that was due in {due.cycle}"
+            else:
+                assert cycle >= due.cycle
+            payload = {name: int(getattr(dut, f"departure_payload_{name}").value)
+                       for name in ("queue", "discard", "id", "first", "last", "sent")}  # fmt: skip
+            assert payload == {"queue": due.queue, "discard": due.discard, "id": due.number, "first": due.first,
+                               "last": due.last, "sent": not due.discard}, f"cycle {cycle}"  # fmt: skip
+            if due.first:
+                group = (int(dut.departure_payload_group_packets.value), int(dut.departure_payload_group_bytes.value),
+                         int(dut.departure_payload_group_ect.value))  # fmt: skip
+                assert group == (len(due.group.packets), due.group.bytes, due.group.ect)
+            for name, value in due.descriptor.items():
                 assert int(getattr(dut, f"departure_payload_descriptor_{name}").value) == value, name
-            free.append(number)
+            free.append(due.number)
             departures += 1
-        else:
-            assert not expected or cycle < expected[0][0] + LATENCY, f"cycle {cycle}: no departure"
+            if expected and not expected[0].first:
+                expected[0].cycle = cycle + INTERVAL
+        elif cycle - held > 8:
+            assert not expected or cycle < expected[0].cycle, f"cycle {cycle}: no departure"
         for q in range(QUEUES):
             if cycle > touched[q] + INTERVAL:
                 assert (ready >> q & 1) == bool(model[q]), f"cycle {cycle}: ready of queue {q} with {len(model[q])}"
                 assert (empty >> q & 1) != bool(model[q]), f"cycle {cycle}: empty of queue {q} with {len(model[q])}"
         # the next cycle, cycle + 1
-        dut.grant_valid.value = dut.link_valid.value = 0
+        dut.grant_valid.value = dut.link_valid.value = dut.link_payload_joins.value = 0
+        if hold or rng.random() < 0.01:
+            hold = rng.random() < 0.8
+        # a step may have been kept back a moment ago
+        dut.hold.value = hold = int(hold and joins > 0)
+        held = cycle if hold else held
         choices = [q for q in range(queues) if ready >> q & 1 and model[q] and touched[q] < cycle]
         popped = None
-        if cycle + 1 - granted >= INTERVAL and choices and rng.random() < grant:
+        if (
+            cycle + 1 - granted >= INTERVAL
+            and choices
+            and not walking
+            and not (expected and not expected[0].first)
+            and rng.random() < grant
+        ):
             queue, discard = rng.choice(choices), rng.randrange(2)
             dut.grant_valid.value, dut.grant_payload_queue.value, dut.grant_payload_discard.value = 1, queue, discard
-            number, descriptor = model[queue].popleft()
-            expected.append((cycle + 1, queue, discard, number, descriptor))
+            popped = model[queue].popleft()
             granted = touched[queue] = cycle + 1
-            popped = queue
-        last = popped is not None and not model[popped] and rng.random() < 0.5
+            came = (queue, discard)
+        last = popped is not None and not model[came[0]] and rng.random() < 0.5
         if cycle + 1 - linked >= INTERVAL and free and (last or rng.random() < link):
             queue, number = rng.randrange(queues), free.popleft()
             if popped is not None and last:
-                queue = popped
-            same_cycle += queue == popped and not model[queue]
+                queue = came[0]
             descriptor = {name: rng.getrandbits(width) for name, width in FIELDS.items()}
+            open_groups = list(model[queue]) + ([popped] if popped is not None and queue == came[0] else [])
+            open_groups = [g for g in open_groups if len(g.packets) < 448]
             dut.link_valid.value, dut.link_payload_queue.value, dut.link_payload_id.value = 1, queue, number
             for name, value in descriptor.items():
                 getattr(dut, f"link_payload_descriptor_{name}").value = value
-            model[queue].append((number, descriptor))
-            linked = touched[queue] = cycle + 1
+            if open_groups and rng.random() < joins:
+                group = rng.choice(open_groups[-2:])
+                dut.link_payload_joins.value = 1
+                dut.link_payload_head.value = group.packets[0][0]
+                dut.link_payload_before.value = group.packets[-1][0]
+                last_moment += group is popped
+            else:
+                group = Group([])
+                same_cycle += popped is not None and queue == came[0] and not model[queue]
+                model[queue].append(group)
+                touched[queue] = cycle + 1
+            group.packets.append((number, descriptor))
+            group.bytes, group.ect = rng.randrange(1 << 14), rng.randrange(2)
+            dut.link_payload_group_packets.value = len(group.packets)
+            dut.link_payload_group_bytes.value, dut.link_payload_group_ect.value = group.bytes, group.ect
+            largest = max(largest, len(group.packets))
+            linked = cycle + 1
+        if popped is not None:
+            for n, (number, descriptor) in enumerate(popped.packets):
+                expected.append(Expected(cycle + 1 + LATENCY + INTERVAL * n, *came, number, descriptor, n == 0,
+                                         n == len(popped.packets) - 1, popped))  # fmt: skip
     assert departures > 100, departures
-    if grant > link:
+    if grant > link and not joins:
         assert same_cycle > 1, same_cycle
+    if joins and link >= 0.5:
+        assert last_moment > 1 and largest > 2, (last_moment, largest)
 
 
 @cocotb.test()
 async def makes_an_empty_queue_ready_in_the_next_cycle(dut: Any) -> None:
-    await start(dut, link_valid=0, grant_valid=0)
+    await start(dut, link_valid=0, grant_valid=0, hold=0, link_payload_joins=0)
     for queue in range(QUEUES):
         dut.link_valid.value, dut.link_payload_queue.value, dut.link_payload_id.value = 1, queue, queue
         await RisingEdge(dut.clk)

@@ -75,7 +75,7 @@ static uint32_t queue_address(unsigned int queue, uint32_t offset)
 	return WEIR_Q_BASE + queue * WEIR_Q_STRIDE + offset;
 }
 
-static int check_queue(struct weir *w, unsigned int queue)
+int weir_check_queue(struct weir *w, unsigned int queue)
 {
 	if (queue < w->caps.queues)
 		return WEIR_OK;
@@ -266,7 +266,7 @@ static int prepare(struct weir *w, unsigned int queue, const struct weir_queue_c
 		   struct weir_queue_registers *registers, uint32_t *shared)
 {
 	const struct weir_policy_ops *ops = weir_policy_of(config->policy);
-	int status = check_queue(w, queue);
+	int status = weir_check_queue(w, queue);
 
 	if (!status)
 		status = weir_convert_queue(&w->caps, config, registers);
@@ -302,15 +302,30 @@ static int share_cells(struct weir *w, uint32_t shared)
 	return status ? status : weir_take_core(w);
 }
 
+int weir_rd_queue(struct weir *w, unsigned int queue, uint32_t offset, uint32_t *value)
+{
+	return weir_rd(w, queue_address(queue, offset), value);
+}
+
+int weir_wr_queue(struct weir *w, unsigned int queue, uint32_t offset, uint32_t value)
+{
+	return weir_wr(w, queue_address(queue, offset), value);
+}
+
+int weir_take_queue(struct weir *w, unsigned int queue)
+{
+	int status = weir_wr_queue(w, queue, WEIR_Q_APPLY, WRITE_ONE);
+
+	return status ? status : wait_low(w, PLACED(WEIR_STATUS_APPLY_BUSY), "APPLY");
+}
+
 static int write_queue(struct weir *w, unsigned int queue, const struct weir_queue_registers *registers)
 {
 	int status = WEIR_OK;
 
 	for (uint32_t i = 0; i < registers->count && !status; i++)
 		status = weir_wr(w, queue_address(queue, registers->words[i].offset), registers->words[i].value);
-	if (!status)
-		status = weir_wr(w, queue_address(queue, WEIR_Q_APPLY), WRITE_ONE);
-	return status ? status : wait_low(w, PLACED(WEIR_STATUS_APPLY_BUSY), "APPLY");
+	return status ? status : weir_take_queue(w, queue);
 }
 
 static int queue_apply(struct weir *w, unsigned int queue, const struct weir_queue_config *config)
@@ -341,7 +356,7 @@ static int queue_read(struct weir *w, unsigned int queue, struct weir_queue_conf
 	const struct weir_policy_ops *ops;
 	struct weir_queue_registers r;
 	uint32_t word;
-	int policy, status = check_queue(w, queue);
+	int policy, status = weir_check_queue(w, queue);
 
 	if (!status)
 		status = weir_rd(w, queue_address(queue, WEIR_Q_POLICY), &word);
@@ -449,7 +464,7 @@ static int write_core(struct weir *w, uint32_t address, uint32_t value)
 
 static int set_default_queue(struct weir *w, unsigned int queue)
 {
-	int status = check_queue(w, queue);
+	int status = weir_check_queue(w, queue);
 
 	return status ? status : write_core(w, WEIR_DEFAULT_QUEUE, queue);
 }
@@ -570,7 +585,7 @@ static int read_counters(struct weir *w, unsigned int queue, struct weir_counter
 		COUNT(OUT, out),               COUNT(LINK_DOWN, link_down), COUNT(FRONT, front),
 		COUNT(HEAD_DROPPED, head_dropped), COUNT(HEAD_MARKED, head_marked),
 	};
-	int status = check_queue(w, queue);
+	int status = weir_check_queue(w, queue);
 
 	if (!status)
 		status = read_counts(w, queue_address(queue, 0), list, WEIR_LENGTH(list), counters);
@@ -599,6 +614,9 @@ static int read_core_counters(struct weir *w, struct weir_core_counters *counter
 		CORE_COUNT(MALFORMED, malformed), CORE_COUNT(JUMBO_IN, jumbo_in),
 		CORE_COUNT(SPLIT_DISCARDED, split_discarded), CORE_COUNT(RX_WIRE, rx_wire),
 	};
+	static const struct count_at built[] = {
+		CORE_COUNT(JUMBO_OUT, jumbo_out), CORE_COUNT(MERGED, merged),
+	};
 	int status;
 
 	memset(counters, 0, sizeof(*counters));
@@ -607,6 +625,12 @@ static int read_core_counters(struct weir *w, struct weir_core_counters *counter
 		status = read_counts(w, 0, jumbo, WEIR_LENGTH(jumbo), counters);
 	else
 		counters->rx_wire = counters->rx;
+	if (!status && weir_merges(w))
+		status = read_counts(w, 0, built, WEIR_LENGTH(built), counters);
+	if (!status && weir_merges(w))
+		status = rd64(w, WEIR_EVICTED_PACKETS_LO, &counters->evicted);
+	counters->tx_wire.packets = counters->tx.packets - counters->merged.packets + counters->jumbo_out.packets;
+	counters->tx_wire.bytes = counters->tx.bytes - counters->merged.bytes + counters->jumbo_out.bytes;
 	if (!status)
 		status = rd64(w, WEIR_TRACE_LOST_PACKETS_LO, &counters->trace_lost);
 	if (!status)
@@ -624,7 +648,7 @@ int weir_core_counters(struct weir *w, struct weir_core_counters *counters)
 static int read_live(struct weir *w, unsigned int queue, struct weir_live *live)
 {
 	uint32_t average;
-	int status = check_queue(w, queue);
+	int status = weir_check_queue(w, queue);
 
 	if (!status)
 		status = weir_rd(w, queue_address(queue, WEIR_Q_LIVE_BYTES), &live->bytes);

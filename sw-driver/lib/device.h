@@ -29,7 +29,13 @@ int weir_rd(struct weir *w, uint32_t address, uint32_t *value);
 int weir_wr(struct weir *w, uint32_t address, uint32_t value);
 /* Takes over the core registers and waits; the lock is held. */
 int weir_take_core(struct weir *w);
-/* Whether the core can split jumbo frames. */
+/* A register of a queue, and its APPLY; the lock is held. The queue has been checked. */
+int weir_check_queue(struct weir *w, unsigned int queue);
+int weir_rd_queue(struct weir *w, unsigned int queue, uint32_t offset, uint32_t *value);
+int weir_wr_queue(struct weir *w, unsigned int queue, uint32_t offset, uint32_t value);
+int weir_take_queue(struct weir *w, unsigned int queue);
+/* Whether the core can split jumbo frames, and merge packets. */
 int weir_splits(const struct weir *w);
+int weir_merges(const struct weir *w);
 
 #endif

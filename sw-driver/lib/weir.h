@@ -338,7 +338,7 @@ int weir_set_max_frame(struct weir *w, unsigned int bytes);
 int weir_get_max_frame(struct weir *w, unsigned int *bytes);
 int weir_get_shared_cells(struct weir *w, unsigned int *cells);
 
-/* What becomes of jumbo frames that arrive (docs/jumbo.md). */
+/* Jumbo frames (docs/jumbo.md): what becomes of those that arrive, and the form of those that are built. */
 enum weir_jumbo_mode {
 	WEIR_JUMBO_OPAQUE, /* frames like any other */
 	WEIR_JUMBO_SPLIT   /* each packet arrives by itself */
@@ -348,6 +348,8 @@ struct weir_jumbo {
 	int mode;               /* enum weir_jumbo_mode */
 	unsigned int ethertype; /* of the L2 form, 0x0600 to 0xFFFF, not one of IP or of VLAN tags; 0 for 0x88B5 */
 	unsigned int protocol;  /* of the L3 form, 146 to 254 (no other has them); 0 for 253 */
+	int l3;                 /* build the L3 form, of IPv4 packets only, instead of the L2 form */
+	unsigned int tick;      /* log2 of the spacing's unit in ns, 1 to 16; 0 for 6 */
 };
 
 int weir_set_jumbo(struct weir *w, const struct weir_jumbo *jumbo);
@@ -355,6 +357,26 @@ int weir_set_jumbo(struct weir *w, const struct weir_jumbo *jumbo);
 int weir_get_jumbo(struct weir *w, struct weir_jumbo *jumbo);
 /* "opaque", "split"; WEIR_E_UNKNOWN for others. */
 int weir_parse_jumbo_mode(const char *text, int *mode);
+
+/* Which packets of a queue are merged into jumbo frames. */
+enum weir_merge_mode {
+	WEIR_MERGE_OFF,
+	WEIR_MERGE_FLOW /* those of one flow, whatever waits (JFEPM) */
+};
+
+struct weir_merge {
+	int mode;               /* enum weir_merge_mode */
+	unsigned int max_bytes; /* of the jumbo frame without FCS, 64 to 9216; 0 for 9216 */
+	unsigned int max_sum;   /* of its IP packets, 40 to 8960; 0 for 8960 */
+	unsigned int max_count; /* packets, 2 to 448; 0 for 448 */
+};
+
+/* A change closes the groups that wait in the queue. */
+int weir_set_merge(struct weir *w, unsigned int queue, const struct weir_merge *merge);
+/* Off, and 0, from a core that cannot merge. */
+int weir_get_merge(struct weir *w, unsigned int queue, struct weir_merge *merge);
+/* "off", "flow"; WEIR_E_UNKNOWN for others. */
+int weir_parse_merge_mode(const char *text, int *mode);
 /* Takes over all core registers as they stand in the shadow. */
 int weir_core_apply(struct weir *w);
 
@@ -388,6 +410,10 @@ struct weir_core_counters {
 	struct weir_count jumbo_in;        /* jumbo frames that were split, as they came */
 	struct weir_count split_discarded; /* packets of them: Not-ECT, and the jumbo frame was marked CE */
 	struct weir_count rx_wire;         /* frames as they came */
+	struct weir_count jumbo_out;       /* jumbo frames that were built, as they left */
+	struct weir_count merged;          /* of tx, what left in them */
+	struct weir_count tx_wire;         /* frames as they left */
+	uint64_t evicted;                  /* groups that were closed because another flow needed their place */
 	uint64_t trace_lost;   /* records */
 	uint64_t throttled_ns; /* with a backlog held by the shaper */
 	uint64_t uptime;       /* clock cycles since reset */

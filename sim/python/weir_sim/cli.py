@@ -47,6 +47,13 @@ def _needs(option: str, value: str, built: Sequence[str], preset: str) -> None:
     )
 
 
+def _count(text: str) -> int:
+    """A positive number on the command line."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text} must be a positive number")
+    return int(text)
+
+
 def _distinct(source: Path | None, outputs: Sequence[Path | None]) -> None:
     seen = {source.resolve(): "the capture"} if source else {}
     for path in outputs:
@@ -95,7 +102,7 @@ def _replay(a: argparse.Namespace) -> int:
         raise UsageError("--seed must be 0 to 2^64 - 1")
     settings = _settings(a.set)
     next(read_capture(a.input))  # a capture that cannot be read is told first
-    _needs("--merge", a.merge, ("off",), a.preset)
+    _needs("--merge", a.merge, ("off", "flow"), a.preset)
     _needs("--jumbo", a.jumbo, ("opaque", "split"), a.preset)
     if a.wave:
         build_wave_model(a.preset)
@@ -116,6 +123,11 @@ def _replay(a: argparse.Namespace) -> int:
             a.preset,
             not a.no_skip,
             a.jumbo,
+            a.merge,
+            "l3" if a.l3 else "l2",
+            a.max_bytes,
+            a.max_sum,
+            a.max_count,
         )  # fmt: skip
     )
     for note in result.notes:
@@ -187,7 +199,16 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the policy, as tc writes it: min=30KB, probability=0.02, ecn; repeat for more")  # fmt: skip # noqa: E501
     p.add_argument("--link-rate", default="10Gbit", metavar="RATE", help="rate of the link behind the queue (default %(default)s)")  # fmt: skip # noqa: E501
     p.add_argument("--speedup", type=float, default=1.0, metavar="X", help="divide the times of the capture by X (default 1)")  # fmt: skip # noqa: E501
-    p.add_argument("--merge", choices=("off", "flow", "class"), default="off", help="join packets to jumbo frames")
+    p.add_argument(
+        "--merge",
+        choices=("off", "flow", "class"),
+        default="off",
+        help="merge packets that wait into jumbo frames: flow, those of one flow",
+    )
+    p.add_argument("--max-bytes", type=_count, default=0, metavar="N", help="merge: largest jumbo frame without FCS (default 9216)")  # fmt: skip # noqa: E501
+    p.add_argument("--max-sum", type=_count, default=0, metavar="N", help="merge: most bytes of IP packets in one (default 8960)")  # fmt: skip # noqa: E501
+    p.add_argument("--max-count", type=_count, default=0, metavar="N", help="merge: most packets in one (default 448)")
+    p.add_argument("--l3", action="store_true", help="merge: the form with an outer IPv4 header")
     p.add_argument("--jumbo", choices=("opaque", "split", "transit"), default="opaque", help="what to do with jumbo frames that arrive")  # fmt: skip # noqa: E501
     p.add_argument("--split", dest="jumbo", action="store_const", const="split", help="the same as --jumbo split")
     p.add_argument("--transit", dest="jumbo", action="store_const", const="transit", help="the same as --jumbo transit")

@@ -20,6 +20,8 @@ from . import plot, trace
 from .core import Core
 from .errors import IdentityError, UsageError
 from .files import Outputs
+from .jumbo.packet import JumboFormat
+from .jumbo.wire import Malformed, dissect
 from .pcap import CaptureError, Packet, PcapWriter, read_capture
 
 LINE_RATE = 10e9
@@ -61,6 +63,12 @@ class Options:
     preset: str = "full"
     skip: bool = True
     jumbo: str = "opaque"
+    merge: str = "off"
+    form: str = "l2"
+    """of the jumbo frames that are built"""
+    max_bytes: int = 0
+    max_sum: int = 0
+    max_count: int = 0
 
 
 @dataclass
@@ -82,6 +90,8 @@ class _Tally:
         default_factory=lambda: {name: {"packets": 0, "bytes": 0} for name in ("early", "forced", "overflow", "front")}
     )
     sojourns: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+    unpacked: Count | None = None
+    """packets of the frames that were received; None if jumbo frames may have come in"""
 
     def add(self, records: trace.Records) -> None:
         arrival, departure = records["kind"] == trace.ARRIVAL, records["kind"] == trace.DEPARTURE
@@ -136,9 +146,11 @@ def _check_identity(stats: dict[str, Any], tally: _Tally, core: Core) -> None:
         checks = {
             f"rx {rx} = tx {tx} + dropped {dropped[key]}": rx == tx + dropped[key],
             f"rx_frames {stats['rx_frames'][key]} = sent {tally.sent[key]}": stats["rx_frames"][key] == tally.sent[key],
-            f"tx {tx} = received {out}": tx == out,
+            f"tx_frames {stats['tx_frames'][key]} = received {out}": stats["tx_frames"][key] == out,
             f"marked {stats['marked'][key]} = traced {tally.marked[key]}": stats["marked"][key] == tally.marked[key],
         }
+        if tally.unpacked is not None:
+            checks[f"tx {tx} = packets in what was received {tally.unpacked[key]}"] = tx == tally.unpacked[key]
         for q in stats["queues"]:
             gone = q["out"][key] + sum(q[name][key] for name in QUEUE_DROPS)
             checks[f"queue {q['queue']}: in {q['in'][key]} = out + dropped {gone}"] = q["in"][key] == gone
@@ -181,9 +193,22 @@ def _statistics(core: Core, tally: _Tally) -> dict[str, Any]:
     dropped["not_ect_under_ce"] = _count(now.core.split_discarded)
     return {
         "rx": _count(now.core.rx), "tx": _count(now.core.tx), "rx_frames": _count(now.core.rx_wire),
-        "tx_frames": _count(now.core.tx), "jumbo_in": _count(now.core.jumbo_in), "marked": of_queues("marked", "head_marked"),
+        "tx_frames": _count(now.core.tx_wire), "jumbo_in": _count(now.core.jumbo_in), "jumbo_out": _count(now.core.jumbo_out),
+        "merged": _count(now.core.merged), "evicted": now.core.evicted, "marked": of_queues("marked", "head_marked"),
         "dropped": dropped, "delay": _delay(tally.sojourns), "queues": queues, "throttled_ns": now.core.throttled_ns,
     }  # fmt: skip
+
+
+def _inside(frame: bytes, form: JumboFormat) -> tuple[int, int]:
+    """Packets in a frame, and the bytes of their own frames; (0, 0) if it is a jumbo frame that does not say the truth."""
+    try:
+        jumbo = dissect(frame, form)
+    except Malformed:
+        return 0, 0
+    if jumbo is None:
+        return 1, len(frame)
+    header = len(jumbo.ethernet) + 2
+    return len(jumbo.packets), sum(header + len(packet) for packet in jumbo.packets)
 
 
 class Replay:
@@ -198,8 +223,9 @@ class Replay:
         device.seed(options.seed)
         if options.link_rate < LINE_RATE:
             device.shape(rate=options.link_rate)
-        device.jumbo(options.jumbo)
+        device.jumbo(options.jumbo, form=options.form)
         self.config = device.queue_replace(0, policy=options.policy, **options.settings)
+        self.merge = device.merge(0, options.merge, options.max_bytes, options.max_sum, options.max_count)
         device.trace_enable()
         self.start_ns = self.core.now_ns + SETTLE_NS
         self.first_ns = 0
@@ -208,6 +234,9 @@ class Replay:
         self.snapped = 0
         self.late_ns = 0
         self.tally = _Tally()
+        self.form = JumboFormat(l3=options.form == "l3")
+        if options.merge != "off":
+            self.tally.unpacked = {"packets": 0, "bytes": 0}
         unit = str(self.config.get("unit", "bytes"))
         self.history = plot.History(0, trace.UNITS.index(unit))
 
@@ -219,6 +248,8 @@ class Replay:
         """Puts packets on the line; answers the time of the last."""
         data = bytearray()
         for packet in packets:
+            if self.tally.unpacked is not None and _inside(packet.data, self.form)[0] != 1:
+                self.tally.unpacked = None
             data += packet.data
             missing = packet.length - len(packet.data)
             if missing:
@@ -243,8 +274,13 @@ class Replay:
         view = memoryview(many.data.tobytes())
         offset = 0
         for length, ns in zip(many.lengths.tolist(), many.first_ns.tolist(), strict=True):
-            writer.write(ns + shift, view[offset : offset + length])
+            frame = view[offset : offset + length]
+            writer.write(ns + shift, frame)
             offset += length
+            if self.tally.unpacked is not None:
+                packets, size = _inside(bytes(frame), self.form)
+                self.tally.unpacked["packets"] += packets
+                self.tally.unpacked["bytes"] += size
         self.tally.received["packets"] += len(many.lengths)
         self.tally.received["bytes"] += offset
         records = self.core.trace()
@@ -296,7 +332,8 @@ class Replay:
             "speedup": options.speedup,
             "seed": options.seed,
             "preset": options.preset,
-            "merge": "off",
+            "merge": options.merge,
+            **({"merge_limits": self.merge | {"form": options.form}} if options.merge != "off" else {}),
             "jumbo": options.jumbo,
             "snapped": self.snapped,
             "duration_ns": self.core.now_ns - self.start_ns,

@@ -21,7 +21,13 @@ def summary(stats: dict[str, Any]) -> str:
     rows += [(f"dropped: {name.replace('_', ' ')}", count) for name, count in stats["dropped"].items()
              if count["packets"]]  # fmt: skip
     rows.append(("marked CE", stats["marked"]))
+    if stats["merge"] != "off":
+        rows.append(("sent in jumbo frames", stats["merged"]))
     lines = [f"{name:<26}{count['packets']:>12,} packets {count['bytes']:>16,} bytes" for name, count in rows]
+    if stats["merge"] != "off":
+        frames, built = stats["tx_frames"], stats["jumbo_out"]
+        lines.append(f"{'frames on the wire':<26}{frames['packets']:>12,} frames  {frames['bytes']:>16,} bytes")
+        lines.append(f"{'jumbo frames among them':<26}{built['packets']:>12,} frames  {built['bytes']:>16,} bytes")
     delay = stats["delay"]
     lines.append(
         f"{'queueing delay':<26}{duration(delay['mean_ns'])} mean, {duration(delay['p50_ns'])} median, "

@@ -90,7 +90,9 @@ class CoreCounters:
     """Counters of the core at the last snapshot; `trace_lost` in records, `uptime` in clock cycles.
 
     `rx` counts each packet of a split jumbo frame, `rx_wire` frames as they came, `jumbo_in` those of them that were split;
-    `split_discarded` are packets that were Not-ECT in a jumbo frame marked CE.
+    `split_discarded` are packets that were Not-ECT in a jumbo frame marked CE. `jumbo_out` counts jumbo frames that were
+    built, `merged` what of `tx` left in them, `tx_wire` frames as they left; `evicted` are groups that were closed because
+    another flow needed their place.
     """
 
     rx: Count
@@ -103,6 +105,10 @@ class CoreCounters:
     jumbo_in: Count
     split_discarded: Count
     rx_wire: Count
+    jumbo_out: Count
+    merged: Count
+    tx_wire: Count
+    evicted: int
     trace_lost: int
     throttled_ns: int
     uptime: int
@@ -373,9 +379,11 @@ class Device:
         self._call(lib.weir_get_max_frame, c)
         return int(c[0])
 
-    def jumbo(self, mode: str | None = None, ethertype: int = 0, protocol: int = 0) -> dict[str, Any]:
+    def jumbo(self, mode: str | None = None, ethertype: int = 0, protocol: int = 0, *, form: str = "l2",
+              tick: int = 0) -> dict[str, Any]:  # fmt: skip
         """What becomes of jumbo frames that arrive: mode "opaque" (frames like any other) or "split"; sets it if one is
-        given. `ethertype` of the L2 form (0: 0x88B5), `protocol` of the L3 form (146 to 254; 0: 253)."""
+        given. `ethertype` of the L2 form (0: 0x88B5), `protocol` of the L3 form (146 to 254; 0: 253). `form` ("l2" or
+        "l3") of the frames that are built, `tick` log2 of their spacing's unit in ns (1 to 16; 0: 6)."""
         c = ffi.new("struct weir_jumbo *")
         if mode is not None:
             number = ffi.new("int *")
@@ -385,9 +393,35 @@ class Device:
                 _unsigned("ethertype", ethertype),
                 _unsigned("protocol", protocol),
             )
+            if form not in ("l2", "l3"):
+                raise ValueError(f"form is l2 or l3, not {form}")
+            c.l3, c.tick = form == "l3", _unsigned("tick", tick)
             self._call(lib.weir_set_jumbo, c)
         self._call(lib.weir_get_jumbo, c)
-        return {"mode": ("opaque", "split")[c.mode], "ethertype": c.ethertype, "protocol": c.protocol}
+        return {"mode": ("opaque", "split")[c.mode], "ethertype": c.ethertype, "protocol": c.protocol,
+                "form": "l3" if c.l3 else "l2", "tick": c.tick}  # fmt: skip
+
+    def merge(self, queue: int, mode: str | None = None, max_bytes: int = 0, max_sum: int = 0,
+              max_count: int = 0) -> dict[str, Any]:  # fmt: skip
+        """Which packets of a queue are merged into jumbo frames: mode "off" or "flow" (those of one flow, whatever waits);
+        sets it if one is given. `max_bytes` of the jumbo frame (64 to 9216), `max_sum` of its IP packets (40 to 8960),
+        `max_count` packets (2 to 448); 0: the largest. A change closes the groups that wait."""
+        c = ffi.new("struct weir_merge *")
+        number = _unsigned("queue", queue)
+        if mode is not None:
+            chosen = ffi.new("int *")
+            self._check(lib.weir_parse_merge_mode(mode.encode(), chosen))
+            c.mode = chosen[0]
+            c.max_bytes, c.max_sum = _unsigned("max_bytes", max_bytes), _unsigned("max_sum", max_sum)
+            c.max_count = _unsigned("max_count", max_count)
+            self._call(lib.weir_set_merge, number, c)
+        self._call(lib.weir_get_merge, number, c)
+        return {
+            "mode": ("off", "flow")[c.mode],
+            "max_bytes": c.max_bytes,
+            "max_sum": c.max_sum,
+            "max_count": c.max_count,
+        }
 
     def shared_cells(self) -> int:
         """Cells that the queues share beyond their reserves."""
@@ -454,6 +488,10 @@ class Device:
             _count(c.jumbo_in),
             _count(c.split_discarded),
             _count(c.rx_wire),
+            _count(c.jumbo_out),
+            _count(c.merged),
+            _count(c.tx_wire),
+            c.evicted,
             c.trace_lost,
             c.throttled_ns,
             c.uptime,

@@ -45,7 +45,11 @@ object Units {
     "Trim" -> (() => new buffer.Trim(c)),
     "Unpack" -> (() => new jumbo.Unpack(c)),
     "Egress" -> (() => new egress.Egress(c)),
-    "Pack" -> (() => new jumbo.Pack(c))
+    "Pack" -> (() => new jumbo.Pack(c)),
+    "FlowTable" -> (() => new merge.FlowTable(c)),
+    "FlowGroups" -> (() => new merge.FlowGroups(c)),
+    "Sums" -> (() => new egress.Sums(c)),
+    "MarkWords" -> (() => new frame.MarkWords(c))
   )
 
   /** Property components of `hw/formal/`; the name is the file's and the top module's. A `Leak` holds a fault. */

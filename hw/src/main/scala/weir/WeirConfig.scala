@@ -11,6 +11,7 @@ import spinal.core._
   * @param descriptors packets that the buffer can hold at once, a power of two
   * @param policies    policies that are built; Drop-Tail always is
   * @param jumbo       jumbo frames can be split and merged
+  * @param flowSlots   places of flows whose packets are merged, a power of two; two flows of one place close each other's groups
   * @param traceDepth  records in the host's trace FIFO, a power of two
   * @param clockHz     frequency of `clk`, reported to the host
   */
@@ -22,6 +23,7 @@ case class WeirConfig(
     descriptors: Int = 2048,
     policies: Set[Policy] = Set(Policy.DropTail, Policy.Red),
     jumbo: Boolean = false,
+    flowSlots: Int = 256,
     traceDepth: Int = 64,
     clockHz: Int = 156250000
 ) {
@@ -38,6 +40,8 @@ case class WeirConfig(
   require(policies.contains(Policy.DropTail), "WeirConfig.policies must contain Policy.DropTail")
   for (policy <- Seq(Policy.Isred, Policy.Ared) if policies.contains(policy))
     require(policies.contains(Policy.Red), s"WeirConfig.policies with ${policy.name} must contain Policy.Red, whose registers it uses")
+  require(power(flowSlots) && flowSlots >= 16 && flowSlots <= 4096,
+    s"WeirConfig.flowSlots=$flowSlots must be a power of two from 16 to 4096; try ${nearest(flowSlots, 4, 12)}")
   require(power(traceDepth) && traceDepth >= 4 && traceDepth <= 4096,
     s"WeirConfig.traceDepth=$traceDepth must be a power of two from 4 to 4096; try ${nearest(traceDepth, 2, 12)}")
   require(clockHz > 0, s"WeirConfig.clockHz=$clockHz must be positive; try 156250000")
@@ -58,10 +62,21 @@ case class WeirConfig(
   /** Width of a queue measured in packets or frames. */
   val countWidth = 16
   val maxFrameBytes = 9216
-  /** A verdict reaches Admit this many cycles after its request: of a policy that answers within the decision latency
-    * of the RED family, and of the others. Every policy of a class is awaited for the same time.
+  val flowSlotWidth: Int = log2Up(flowSlots)
+  /** Widths of numbers that are given to flows and groups one after the other: those of the last 2^32 ns differ by less than
+    * half of what fits (a flow in three cycles, a group in four).
     */
-  val fastLatency: Int = policies.map(_.latency).filter(_ <= Policy.fast).max max 5
+  val flowNumberWidth = 30
+  val groupNumberWidth = 30
+  /** number of an arrival among those that may wait between Store and the decision */
+  val flowIndexWidth = 11
+  /** packets of a group: at most 448 */
+  val memberWidth = 9
+  /** A verdict reaches Admit this many cycles after its request: of a policy that answers within the decision latency
+    * of the RED family, and of the others. Every policy of a class is awaited for the same time. A packet's flow is known
+    * before the end of it.
+    */
+  val fastLatency: Int = policies.map(_.latency).filter(_ <= Policy.fast).max max (if (jumbo) Policy.fast else 5)
   val slowLatency: Int = policies.map(_.latency).max max fastLatency
   /** the units of hardware that serve the policies */
   val engines: Seq[PolicyEngine] = policies.toSeq.sortBy(_.id).flatMap(_.engine).distinct
@@ -80,7 +95,7 @@ object WeirConfig {
   import Policy._
 
   val presets: Seq[WeirConfig] = Seq(
-    WeirConfig("full",    cells = 16384, descriptors = 16384, policies = Policy.all.toSet,      jumbo = true, traceDepth = 256),
+    WeirConfig("full",    cells = 16384, descriptors = 16384, policies = Policy.all.toSet,      jumbo = true, flowSlots = 1024, traceDepth = 256),
     WeirConfig("ten-gig", cells = 2048,  descriptors = 2048,  policies = Policy.all.toSet,      jumbo = true, traceDepth = 64),
     WeirConfig("small",   cells = 256,   descriptors = 256,   policies = Set(DropTail, Red), traceDepth = 16, queues = 2),
     WeirConfig("tail",    cells = 256,   descriptors = 64,    policies = Set(DropTail),      traceDepth = 16, queues = 1)

@@ -8,7 +8,8 @@ import weir.buffer._
 import weir.csr._
 import weir.egress._
 import weir.frame._
-import weir.jumbo.Unpack
+import weir.jumbo.{Pack, Unpack}
+import weir.merge.{FlowGroups, FlowTable}
 
 /** One core: one ingress stream, one egress stream, `c.queues` queues (docs/architecture.md).
   *
@@ -67,7 +68,10 @@ class WeirCore(c: WeirConfig) extends Component {
     val schedule = new Schedule(c)
     val shape = new Shape(c)
     val egress = new Egress(c)
-    val rewrite = new Rewrite(c)
+    val rewrite = if (c.jumbo) None else Some(new Rewrite(c))
+    val pack = if (c.jumbo) Some(new Pack(c)) else None
+    val flowTable = if (c.jumbo) Some(new FlowTable(c)) else None
+    val flowGroups = if (c.jumbo) Some(new FlowGroups(c)) else None
     val closer = new FrameCloser(c)
     val release = new Release(c)
     val trim = new Trim(c)
@@ -147,7 +151,33 @@ class WeirCore(c: WeirConfig) extends Component {
     backlog.io.enter << admit.io.enter
     backlog.io.refund << admit.io.refund
     backlog.io.snapshot := control.registers.io.snapshot
-    queues.io.link << admit.io.link
+    flowGroups match {
+      case Some(unit) =>
+        unit.io.config := Vec(queueConfig.map(_.merge))
+        unit.io.l3 := config.jumboL3
+        unit.io.tick := config.jumboTick
+        unit.io.applied := control.registers.io.applied
+        unit.io.look << admit.io.look
+        unit.io.linked << admit.io.link
+        unit.io.grant << schedule.io.grant
+        queues.io.link << unit.io.link
+        backlog.io.joined.valid := unit.io.link.valid && unit.io.link.joins
+        backlog.io.joined.payload := unit.io.link.queue
+      case None => queues.io.link << admit.io.link
+    }
+    for (table <- flowTable; groups <- flowGroups) {
+      table.io.word.valid := store.io.packet.fire
+      table.io.word.payload := store.io.packet.payload
+      table.io.end := store.io.end.valid
+      table.io.arrival.valid := store.io.arrival.valid
+      table.io.arrival.index := store.io.arrival.flow
+      table.io.arrival.length := store.io.arrival.meta.length
+      table.io.arrival.ipVersion := store.io.arrival.meta.ipVersion
+      table.io.arrival.tags := store.io.arrival.meta.ipOffset
+      table.io.arrival.exempt := store.io.arrival.meta.exempt
+      table.io.protocol := config.jumboProtocol
+      groups.io.tag << table.io.tag
+    }
 
     def retired: Flow[UInt] = {
       val flow = Flow(c.descriptorId)
@@ -233,8 +263,11 @@ class WeirCore(c: WeirConfig) extends Component {
     release.io.decides := roles.decides
     release.io.grant << schedule.io.grant
     release.io.departure << queues.io.departure
+    release.io.leaving << queues.io.leaving
+    release.io.walking := queues.io.walking
+    queues.io.hold := release.io.holding
     trim.io.config := queueConfig
-    trim.io.link << admit.io.link
+    trim.io.link << queues.io.link
     trim.io.departure << queues.io.departure
   }
 
@@ -252,6 +285,7 @@ class WeirCore(c: WeirConfig) extends Component {
     schedule.io.decides := roles.decides
     // a departure must not be decided with half a configuration
     schedule.io.held := (if (c.policies.exists(_.atDeparture)) control.registers.io.apply else B(0, c.queues bits))
+    schedule.io.walking := queues.io.walking
     queues.io.grant << schedule.io.grant
     queues.io.nowNs := nowNs
 
@@ -263,8 +297,16 @@ class WeirCore(c: WeirConfig) extends Component {
     val burst = RegNext(config.shaperBurst)
     val changed = RegNext(cost =/= config.shaperCost || burst =/= config.shaperBurst) init False
     shape.io.applied := changed
-    shape.io.charge.valid := release.io.released.valid && !release.io.released.discard
+    val alone = release.io.released.valid && release.io.released.first && release.io.released.last
+    shape.io.charge.valid := alone && !release.io.released.discard
     shape.io.charge.payload := release.io.released.descriptor.length
+    if (c.jumbo) {
+      schedule.io.sent << egress.io.sent
+      when(egress.io.sent.valid) {
+        shape.io.charge.valid := True
+        shape.io.charge.payload := egress.io.sent.payload
+      }
+    } else schedule.io.sent.setIdle()
 
     egress.io.grant << schedule.io.grant
     egress.io.departure << release.io.released
@@ -272,11 +314,25 @@ class WeirCore(c: WeirConfig) extends Component {
     egress.io.word << cells.io.word
     freeList.io.lookup << egress.io.lookup
     egress.io.next << freeList.io.next
-    rewrite.io.input << egress.io.beat
-    closer.io.s_axis << rewrite.io.m_axis
+    for (unit <- rewrite) {
+      unit.io.input << egress.io.beat
+      closer.io.s_axis << unit.io.m_axis
+    }
+    for (unit <- pack) {
+      unit.io.group << egress.io.group
+      unit.io.entry << egress.io.entry.toStream
+      unit.io.word << egress.io.packWord
+      unit.io.config.etherType := config.jumboEtherType
+      unit.io.config.protocol := config.jumboProtocol
+      egress.io.left := unit.io.left
+      egress.io.tick := config.jumboTick
+      closer.io.s_axis << unit.io.beat
+    }
     io.m_axis << closer.io.m_axis
+    /** a frame is being turned into beats */
+    val leaving = rewrite.map(_.io.busy).getOrElse(False) || pack.map(_.io.busy).getOrElse(False)
 
-    control.reset.io.drained := !(egress.io.busy || rewrite.io.busy || closer.io.busy)
+    control.reset.io.drained := !(egress.io.busy || leaving || closer.io.busy)
   }
 
   /** What a departure leaves behind: an event, a trace record, a smaller queue. */
@@ -286,6 +342,7 @@ class WeirCore(c: WeirConfig) extends Component {
     backlog.io.leave.queue := left.queue
     backlog.io.leave.length := left.descriptor.length
     backlog.io.leave.cells := left.descriptor.chain.cells
+    if (c.jumbo) backlog.io.leaveFirst := left.first
     /** q when it no longer holds the packet */
     val fill = {
       val queue = RegNext(RegNext(left.queue))
@@ -303,6 +360,7 @@ class WeirCore(c: WeirConfig) extends Component {
       event.sojournNs := departure.grantNs - departure.descriptor.stampNs
       event.discard := departure.discard
       event.cause := departure.cause
+      if (c.jumbo) event.merged := !(departure.first && departure.last)
       event.marked := roles.decides(departure.queue.resized) && departure.descriptor.mark && departure.cause =/= Cause.none
     }
 
@@ -371,6 +429,10 @@ class WeirCore(c: WeirConfig) extends Component {
     counters.io.arrival << admit.io.event
     counters.io.departure << departing.event
     counters.io.ingress << store.io.event
+    for (groups <- flowGroups) {
+      counters.io.jumboOut << egress.io.sent
+      counters.io.evicted := groups.io.evicted
+    }
     counters.io.traceLost := traceFifo.io.lost || ticking.lost
     counters.io.throttled := schedule.io.throttled && shape.io.settled
     counters.io.now := nowNs
@@ -448,9 +510,9 @@ class WeirCore(c: WeirConfig) extends Component {
       val quiet = RegNext(idle.msb && !active) init False
     }
     val moving = active(
-      io.s_axis.valid, ingress.io.busy, unpack.map(_.io.busy).getOrElse(False), store.io.busy,
+      io.s_axis.valid, ingress.io.busy, flowTable.map(_.io.busy).getOrElse(False), flowGroups.map(_.io.busy).getOrElse(False), unpack.map(_.io.busy).getOrElse(False), store.io.busy,
       batch.map(_.io.busy).getOrElse(False), admit.io.busy, held, schedule.io.busy, egress.io.busy,
-      rewrite.io.busy, closer.io.busy, control.reset.io.busy, release.io.busy,
+      sending.leaving, closer.io.busy, control.reset.io.busy, release.io.busy,
       units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, near)
     val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy, traceFifo.io.popBusy)
     /** STATUS.QUIET: what the host does, which its read of it is part of, left out */

@@ -5,6 +5,7 @@ import spinal.lib._
 import weir.{Policy, PolicyEngine, Steps, WeirConfig}
 import weir.buffer._
 import weir.csr.{ArrivalEvent, QueueConfig, TraceRecord}
+import weir.merge.FlowLook
 
 /** Puts every arrival before its queue's policy and the hard limits, and carries the verdict out.
   *
@@ -49,7 +50,10 @@ class Admit(c: WeirConfig) extends Component {
 
     val enter = master(Flow(BacklogChange(c)))
     val refund = master(Flow(BacklogChange(c)))
+    /** as a group of its own */
     val link = master(Flow(Link(c)))
+    /** a decision that will be known three cycles later, its link four */
+    val look = c.jumbo generate master(Flow(FlowLook(c)))
     val free = master(Flow(Chain(c)))
     val giveDescriptor = master(Flow(c.descriptorId))
     val event = master(Flow(ArrivalEvent(c)))
@@ -64,7 +68,11 @@ class Admit(c: WeirConfig) extends Component {
   io.room := RegNext(waiting.io.availability > 3) init True
 
   /** The oldest arrival, in a register, so that what depends on its queue starts from flip-flops. */
-  val head = waiting.io.pop.m2sPipe()
+  val head = {
+    val first = waiting.io.pop.m2sPipe()
+    // a packet's flow has to be known seven cycles after its request
+    if (c.jumbo) first.m2sPipe().m2sPipe() else first
+  }
 
   private val engines = c.engines
   /** which policies an engine serves */
@@ -189,7 +197,7 @@ class Admit(c: WeirConfig) extends Component {
   }
 
   /** Decisions of one class in flight: written at t0, read with the verdict. */
-  class Flight(latency: Int, mine: Bool) extends Area {
+  class Flight(val latency: Int, mine: Bool) extends Area {
     val went = request.valid && mine
     val contexts = Mem(Bits(widthOf(request.word) bits), 1 << log2Up(latency / interval + 2))
     val written, read = Reg(UInt(contexts.addressWidth bits)) init 0
@@ -208,6 +216,18 @@ class Admit(c: WeirConfig) extends Component {
   val fast = new Flight(c.fastLatency, !request.late)
   private val flights = if (c.slowLatency == c.fastLatency) Seq(fast)
   else Seq(fast, new Flight(c.slowLatency, request.late))
+
+  /** Three cycles before the verdict `read` points to its context already. */
+  if (c.jumbo) {
+    def looks(flight: Flight) = flight.stage(flight.latency - 3)
+    val context = if (flights.size == 1) fast.context else Mux(looks(flights.last), flights.last.context, fast.context)
+    io.look.valid := flights.map(looks).orR
+    io.look.index := context.arrival.flow
+    io.look.queue := context.request.queue
+    io.look.length := context.request.length
+    io.look.tags := context.arrival.meta.ipOffset
+    io.look.nowNs := context.request.nowNs
+  }
 
   /** The verdict becomes an outcome, registered: the cycle after it. */
   val commit = new Area {
@@ -283,6 +303,15 @@ class Admit(c: WeirConfig) extends Component {
     io.link.descriptor.ipOffset := arrival.meta.ipOffset
     io.link.descriptor.stampNs := commit.context.request.nowNs
     io.link.descriptor.sequence := commit.context.sequence
+    if (c.jumbo) {
+      io.link.joins := False
+      io.link.head := commit.context.descriptor
+      io.link.before := commit.context.descriptor
+      io.link.group.packets := 1
+      io.link.group.bytes := arrival.meta.length
+      io.link.group.ect := arrival.meta.ecn =/= Ecn.notEct
+      io.link.group.l3 := False
+    }
 
     io.refund.valid := rejected
     io.refund.queue := queue

@@ -19,14 +19,18 @@ case class Fill(c: WeirConfig) extends Bundle {
 }
 
 /** The fill of every queue: what `q` is. An arrival enters when its decision is requested and is refunded when
-  * it is dropped; a packet leaves at its departure.
+  * it is dropped; a packet leaves at its departure. A packet that joins a group is no frame of its own.
   *
-  * Each of the three may come in every cycle, also together. A change is seen in `fill` two cycles later, in
+  * Each of them may come in every cycle, also together. A change is seen in `fill` two cycles later, in
   * `sharedUsed` four cycles later.
   */
 class Backlog(c: WeirConfig) extends Component {
   val io = new Bundle {
     val enter, refund, leave = slave(Flow(BacklogChange(c)))
+    /** with `leave`: the first packet of a group */
+    val leaveFirst = c.jumbo generate (in Bool ())
+    /** a packet has joined a group: one frame less */
+    val joined = c.jumbo generate slave(Flow(c.queueId))
     val reserve = in(Vec(UInt(15 bits), c.queues))
     val fill = out(Vec(Fill(c), c.queues))
     /** cells that queues hold beyond their reserves */
@@ -42,7 +46,7 @@ class Backlog(c: WeirConfig) extends Component {
   noIoPrefix()
 
   /** A change comes; one is registered; one has been made. Without one there is nothing to compute. */
-  val comes = io.enter.valid || io.refund.valid || io.leave.valid
+  val comes = io.enter.valid || io.refund.valid || io.leave.valid || (if (c.jumbo) io.joined.valid else False)
   val changes = RegNext(comes) init False
   val changed = RegNext(changes) init False
 
@@ -94,8 +98,17 @@ class Backlog(c: WeirConfig) extends Component {
 
     io.fill(q).bytes := bytes
     io.fill(q).packets := packets
-    // A group holds one packet.
-    io.fill(q).frames := packets
+    if (c.jumbo) {
+      val joined = io.joined.valid && io.joined.payload === q
+      val changeFrames = Reg(SInt(3 bits)) init 0
+      when(comes) {
+        changeFrames := entered.asUInt.resize(3 bits).asSInt -
+          (refunded.asUInt +^ (leaving && io.leaveFirst).asUInt +^ joined.asUInt).resize(3 bits).asSInt
+      }
+      val frames = Reg(c.count) init 0
+      when(changes)(frames := (frames.asSInt + changeFrames.resize(c.countWidth bits)).asUInt)
+      io.fill(q).frames := frames
+    } else io.fill(q).frames := packets
     io.fill(q).cells := cells
     io.peakBytes(q) := peakBytes
     io.peakPackets(q) := peakPackets

@@ -22,6 +22,8 @@ case class Rollback(c: WeirConfig) extends Bundle {
 case class Arrival(c: WeirConfig) extends Bundle {
   val meta = FrameMeta(c)
   val chain = Chain(c)
+  /** where the tag of its flow is */
+  val flow = c.jumbo generate UInt(c.flowIndexWidth bits)
 }
 
 /** What is known of a queued packet. Kept in the descriptor table from its admission to its departure. */

@@ -4,11 +4,27 @@ import spinal.core._
 import spinal.lib._
 import weir.{Steps, WeirConfig}
 
-/** A packet that is put at the tail of its queue. */
+/** A packet that is put at the tail of its queue, or of a group that waits in it. */
 case class Link(c: WeirConfig) extends Bundle {
   val queue = c.queueId
   val id = c.descriptorId
   val descriptor = Descriptor(c)
+  /** it joins the group of `head`, behind `before` */
+  val joins = c.jumbo generate Bool()
+  val head, before = c.jumbo generate c.descriptorId
+  /** what the group then is */
+  val group = c.jumbo generate GroupSize(c)
+}
+
+/** What is known of a group as a whole. */
+case class GroupSize(c: WeirConfig) extends Bundle {
+  val packets = UInt(c.memberWidth bits)
+  /** of their frames */
+  val bytes = c.length
+  /** some packet is not Not-ECT */
+  val ect = Bool()
+  /** it is sent in the L3 form */
+  val l3 = Bool()
 }
 
 /** A packet that has left its queue. */
@@ -24,6 +40,12 @@ case class Departure(c: WeirConfig) extends Bundle {
   val cause = UInt(3 bits)
   /** the grant was one to send, and it is the policy that discards the packet */
   val refused = Bool()
+  /** its group is sent, if perhaps without this packet */
+  val sent = Bool()
+  /** first and last packet of its group */
+  val first, last = Bool()
+  /** of the first packet's group */
+  val group = c.jumbo generate GroupSize(c)
 }
 
 /** What the scheduler grants. */
@@ -34,12 +56,21 @@ case class Grant(c: WeirConfig) extends Bundle {
   val cause = UInt(3 bits)
 }
 
-/** The queues: linked lists of groups, named by the descriptor of their first packet.
+/** A departure that is to come. */
+case class Leaving(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  val discard = Bool()
+  val first = Bool()
+}
+
+/** The queues: linked lists of groups, named by the descriptor of their first packet. A group is a linked list of
+  * packets.
   *
-  * Two RAMs with one write and one read port each: the descriptors, and the links from group to group. A link
-  * writes both in its own cycle; a grant reads both. Latency from grant to departure three cycles; one grant in
-  * four cycles, one link a cycle. A queue is `ready` when its head is known, the cycle after a link into an empty
-  * queue and four cycles after a grant.
+  * RAMs with one write and one read port each: the descriptors, the links from group to group, and in a core with jumbo
+  * frames those from packet to packet, and the groups' sizes. A link writes them in its own cycle; a grant reads them. Latency from
+  * grant to departure three cycles; one grant in four cycles, one link a cycle. A queue is `ready` when its head is known,
+  * the cycle after a link into an empty queue and four cycles after a grant. The other packets of a group depart four cycles apart,
+  * while `walking` asks for no other grant; `hold` lets the next one wait.
   */
 class Queues(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -47,6 +78,12 @@ class Queues(c: WeirConfig) extends Component {
     val link = slave(Flow(Link(c)))
     val grant = slave(Flow(Grant(c)))
     val departure = master(Flow(Departure(c)))
+    /** one cycle before a departure */
+    val leaving = master(Flow(Leaving(c)))
+    /** packets of a group are departing: no grants */
+    val walking = out Bool ()
+    /** the next packet of a group has to wait */
+    val hold = in Bool ()
     /** a head waits for a grant */
     val ready = out(Bits(c.queues bits))
     /** nothing is queued and no grant is being carried out */
@@ -57,11 +94,22 @@ class Queues(c: WeirConfig) extends Component {
   private val descriptors = Mem(Descriptor(c), c.descriptors)
   private val followers = Mem(c.descriptorId, c.descriptors)
 
+  /** The other packets of a granted group. */
+  val walk = new Area {
+    val active, known = RegInit(False)
+    val next = Reg(c.descriptorId)
+    val left = Reg(UInt(c.memberWidth bits))
+    val steps = active && known && !io.hold
+  }
+
+  /** A grant, or the step to the next packet of its group. */
   val granted = new Area {
     val several = Bool()
-    /** step n is the n-th cycle after the grant; what is below is one cycle older than its number */
-    val valid = new Steps(io.grant.valid, 3)
+    val starts = io.grant.valid || walk.steps
+    /** step n is the n-th cycle after it; what is below is one cycle older than its number */
+    val valid = new Steps(starts, 3)
     val loads = new Steps(io.grant.valid && several, 3)
+    val first = Vec.fill(3)(Reg(Bool()))
     val queue = Vec.fill(3)(Reg(c.queueId))
     val discard = Vec.fill(3)(Reg(Bool()))
     val cause = Vec.fill(3)(Reg(UInt(3 bits)))
@@ -70,13 +118,16 @@ class Queues(c: WeirConfig) extends Component {
   }
 
   /** some list changes */
-  val moves = io.link.valid || io.grant.valid || granted.loads(3)
+  private val joins = if (c.jumbo) io.link.joins else False
+  /** a group comes */
+  val comes = io.link.valid && !joins
+  val moves = comes || io.grant.valid || granted.loads(3)
 
   val lists = for (q <- 0 until c.queues) yield new Area {
     val head, tail = Reg(c.descriptorId)
     val headValid = RegInit(False)
     val groups = Reg(UInt(c.descriptorWidth + 1 bits)) init 0
-    val linked = io.link.valid && io.link.queue === q
+    val linked = comes && io.link.queue === q
     val left = io.grant.valid && io.grant.queue === q
     /** no group stays but the one that is linked now */
     val alone = groups === 0 || (left && groups === 1)
@@ -107,14 +158,18 @@ class Queues(c: WeirConfig) extends Component {
   val several = Vec(lists.map(l => l.groups =/= 1))
 
   descriptors.write(io.link.id, io.link.descriptor, io.link.valid)
-  followers.write(tails(io.link.queue.resized), io.link.id, io.link.valid && !alone(io.link.queue.resized))
+  followers.write(tails(io.link.queue.resized), io.link.id, comes && !alone(io.link.queue.resized))
 
   granted.several := several(io.grant.queue.resized)
+  when(granted.starts) {
+    granted.nowNs(0) := io.nowNs
+    granted.first(0) := io.grant.valid
+    granted.id(0) := walk.next
+  }
   when(io.grant.valid) {
     granted.queue(0) := io.grant.queue
     granted.discard(0) := io.grant.discard
     granted.cause(0) := io.grant.cause
-    granted.nowNs(0) := io.nowNs
     granted.id(0) := heads(io.grant.queue.resized)
   }
   for (stage <- 1 to 2) {
@@ -124,6 +179,7 @@ class Queues(c: WeirConfig) extends Component {
       granted.cause(stage) := granted.cause(stage - 1)
       granted.nowNs(stage) := granted.nowNs(stage - 1)
       granted.id(stage) := granted.id(stage - 1)
+      granted.first(stage) := granted.first(stage - 1)
     }
   }
 
@@ -135,6 +191,48 @@ class Queues(c: WeirConfig) extends Component {
     for (list <- lists) when(list.loaded)(list.head := reading.follower)
   }
 
+  /** Packets behind a group's first. */
+  if (c.jumbo) {
+    val members = Mem(c.descriptorId, c.descriptors)
+    val sizes = Mem(GroupSize(c), c.descriptors)
+    members.write(io.link.before, io.link.id, io.link.valid && joins)
+    sizes.write(Mux(joins, io.link.head, io.link.id), io.link.group, io.link.valid)
+    val member = RegNextWhen(members.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
+    val size = RegNextWhen(sizes.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
+
+    val departs = granted.valid(3)
+    val first = granted.first(2)
+    val last = Mux(first, size.packets === 1, walk.left === 0)
+    io.departure.group := size
+    io.departure.first := first
+    io.departure.last := last
+    when(walk.steps) {
+      walk.known := False
+      walk.left := walk.left - 1
+    }
+    when(departs) {
+      walk.next := member
+      walk.active := !last
+      walk.known := !last
+      when(first)(walk.left := size.packets - 1)
+    }
+    // what follows from a group's last departure has to be known before the next grant's
+    io.walking := walk.active || new Steps(walk.active, 2).passed.orR
+  } else {
+    walk.known := False
+    walk.active := False
+    walk.next.assignDontCare()
+    walk.left.assignDontCare()
+    io.departure.first := True
+    io.departure.last := True
+    io.walking := False
+  }
+
+  io.leaving.valid := granted.valid(2)
+  io.leaving.queue := granted.queue(1)
+  io.leaving.discard := granted.discard(1)
+  io.leaving.first := granted.first(1)
+
   io.departure.valid := granted.valid(3)
   io.departure.queue := granted.queue(2)
   io.departure.id := granted.id(2)
@@ -142,5 +240,6 @@ class Queues(c: WeirConfig) extends Component {
   io.departure.discard := granted.discard(2)
   io.departure.cause := granted.cause(2)
   io.departure.refused := False
+  io.departure.sent := !granted.discard(2)
   io.departure.descriptor := reading.descriptor
 }

@@ -128,6 +128,17 @@ class Store(c: WeirConfig) extends Component {
     io.arrival.meta := meta
     io.arrival.chain := chain
     io.inner := inner
+    if (c.jumbo) {
+      /** numbers of arrivals; those that are taken back are given again */
+      val next, kept = Reg(UInt(c.flowIndexWidth bits)) init 0
+      when(valid) {
+        next := next + 1
+        when(!inner)(kept := next + 1)
+      }
+      when(io.commit)(kept := next)
+      when(io.discard)(next := kept)
+      io.arrival.flow := next
+    }
   }
 
   when(arrival.valid && arrival.inner) {

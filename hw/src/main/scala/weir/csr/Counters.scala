@@ -25,6 +25,10 @@ case class Counters(c: WeirConfig) extends Component {
     val arrival = slave(Flow(ArrivalEvent(c)))
     val departure = slave(Flow(DepartureEvent(c)))
     val ingress = slave(Flow(IngressEvent(c)))
+    /** a jumbo frame of so many bytes was built; four or more cycles apart */
+    val jumboOut = c.jumbo generate slave(Flow(c.length))
+    /** pulse: a group was closed because another flow needed its place */
+    val evicted = c.jumbo generate (in Bool ())
     /** pulse: a trace record did not fit in the FIFO */
     val traceLost = in(Bool())
     /** the shaper holds a backlog */
@@ -64,6 +68,8 @@ case class Counters(c: WeirConfig) extends Component {
     val arrival = io.arrival.m2sPipe(holdPayload = true)
     val departure = io.departure.m2sPipe(holdPayload = true)
     val ingress = io.ingress.m2sPipe(holdPayload = true)
+    val jumboOut = c.jumbo generate io.jumboOut.m2sPipe(holdPayload = true)
+    val evicted = c.jumbo generate (RegNext(io.evicted) init False)
     val traceLost = RegNext(io.traceLost) init False
     val throttled = RegNext(io.throttled) init False
     val now = RegNext(io.now)
@@ -168,13 +174,18 @@ case class Counters(c: WeirConfig) extends Component {
     val runt = ended(FrameEnd.runt)
     val oversize = ended(FrameEnd.oversize)
     val overflow = ended(FrameEnd.overflow)
-    /** malformed, jumbo frames that were split, packets of them that were dropped, frames as they came */
+    /** malformed, jumbo frames that were split, packets of them that were dropped, frames as they came; jumbo frames that were
+      * built, packets in them
+      */
     val jumbo = if (!c.jumbo) Nil else Seq(
       ended(FrameEnd.malformed),
       pair(ingress.valid && ingress.jumbo, event.wireBytes),
       pair(ingress.valid && ingress.jumbo, event.discardedBytes, event.discarded),
-      pair(ingress.valid, event.wireBytes)
+      pair(ingress.valid, event.wireBytes),
+      pair(happened.jumboOut.valid, RegNextWhen(happened.jumboOut.payload, happened.jumboOut.valid)),
+      pair(happened.departure.valid && !happened.departure.discard && happened.departure.merged, departureBytes)
     )
+    val evicted = if (c.jumbo) Seq(Tally(RegNext(happened.evicted) init False, U(1))) else Nil
     val traceLost = Tally(RegNext(happened.traceLost) init False, U(1))
 
     /** ns since the cycle before, if the shaper held a backlog then; time may jump */
@@ -193,7 +204,7 @@ case class Counters(c: WeirConfig) extends Component {
     private val block: Seq[UInt] =
       Seq(core.rx, core.tx, core.bad, core.runt, core.oversize, core.overflow)
         .flatMap(pair => Seq(pair.packets.live, pair.octets.live)) ++ Seq(core.traceLost.live, U(0, 64 bits)) ++
-        core.jumbo.flatMap(pair => Seq(pair.packets.live, pair.octets.live))
+        core.jumbo.flatMap(pair => Seq(pair.packets.live, pair.octets.live)) ++ core.evicted.flatMap(e => Seq(e.live, U(0, 64 bits)))
     val lines = block.size / 2
     val throttledRow = block.size
     val uptimeRow = block.size + 1

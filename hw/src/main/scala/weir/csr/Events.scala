@@ -26,6 +26,8 @@ case class DepartureEvent(c: WeirConfig) extends Bundle {
   val cause = UInt(3 bits)
   /** marked by its policy at departure */
   val marked = Bool()
+  /** it leaves in a jumbo frame */
+  val merged = c.jumbo generate Bool()
 }
 
 /** How a frame ended at the ingress. */

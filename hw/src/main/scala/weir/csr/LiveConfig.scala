@@ -24,6 +24,16 @@ object LiveConfig {
     live.limitPackets := word("LIMIT_PACKETS")(15 downto 0).asUInt
     live.reserveCells := word("RESERVE_CELLS")(14 downto 0).asUInt
     live.quantum := Mux(quantum < c.maxFrameBytes, U(c.maxFrameBytes, 20 bits), quantum)
+    if (c.jumbo) {
+      def limited(register: String, width: Int, most: Int): UInt = {
+        val value = word(register)(width - 1 downto 0).asUInt
+        Mux(value > most, U(most, width bits), value)
+      }
+      live.merge.flow := bits("MERGE", "MODE").asUInt === MergeMode.flow
+      live.merge.maxBytes := limited("MERGE_MAX_BYTES", 14, c.maxFrameBytes)
+      live.merge.maxSum := limited("MERGE_MAX_SUM", 14, 8960)
+      live.merge.maxCount := limited("MERGE_MAX_COUNT", c.memberWidth, 448)
+    }
     live
   }
 
@@ -40,11 +50,16 @@ object LiveConfig {
     for (dscp <- 0 until 64)
       live.dscpQueue(dscp) := built(word(s"DSCP_MAP${dscp / 8}")(4 * (dscp % 8), 4 bits))
     if (c.jumbo) {
+      val tick = bits("JUMBO", "TICK").asUInt
       live.split := bits("JUMBO", "MODE").asUInt === JumboMode.split
+      live.jumboL3 := bits("JUMBO", "FORM").lsb
+      live.jumboTick := Mux(tick > 16, U(16, 5 bits), tick)
       live.jumboEtherType := bits("JUMBO_TYPE", "ETHERTYPE")
       live.jumboProtocol := bits("JUMBO_TYPE", "PROTOCOL")
     } else {
       live.split := False
+      live.jumboL3 := False
+      live.jumboTick := 0
       live.jumboEtherType := 0
       live.jumboProtocol := 0
     }

@@ -37,6 +37,24 @@ case class QueueConfig(c: WeirConfig) extends Bundle {
   val reserveCells = UInt(15 bits)
   /** DWRR quantum in bytes; hardware uses no less than 9216 */
   val quantum = UInt(20 bits)
+  val merge = c.jumbo generate MergeConfig(c)
+}
+
+/** How the packets of a queue are merged into jumbo frames. */
+case class MergeConfig(c: WeirConfig) extends Bundle {
+  /** those of one flow */
+  val flow = Bool()
+  /** of the jumbo frame, up to 9216 */
+  val maxBytes = c.length
+  /** of its IP packets, up to 8960 */
+  val maxSum = c.length
+  /** packets, up to 448 */
+  val maxCount = UInt(c.memberWidth bits)
+}
+
+object MergeMode {
+  val off = 0
+  val flow = 1
 }
 
 /** What is told once a core. Taken over in one cycle by CORE_APPLY. */
@@ -48,6 +66,10 @@ case class CoreConfig(c: WeirConfig) extends Bundle {
   val dscpQueue = Vec(c.queueId, 64)
   /** jumbo frames are split */
   val split = Bool()
+  /** jumbo frames are built in the L3 form */
+  val jumboL3 = Bool()
+  /** log2 of the spacing's unit in ns, up to 16 */
+  val jumboTick = UInt(5 bits)
   /** of jumbo frames in the L2 form, and the IPv4 protocol of the L3 form */
   val jumboEtherType = Bits(16 bits)
   val jumboProtocol = Bits(8 bits)

@@ -94,7 +94,7 @@ case class QueueShadows(c: WeirConfig) extends Component {
 
   for (q <- 0 until c.queues) {
     val mine = io.config.valid && io.config.queue === q
-    val word = QueueShadows.common.map { name =>
+    val word = QueueShadows.common(c).map { name =>
       val register = RegisterMap.queue(name)
       val value = Reg(Bits(32 bits)).setName(s"queue${q}_$name") init B(register.reset.of(c), 32 bits)
       when(io.config.valid)(when(io.config.queue === q && io.config.word === register.word) {
@@ -124,5 +124,6 @@ case class QueueShadows(c: WeirConfig) extends Component {
 
 object QueueShadows {
   /** words that the core itself uses; the others are their policy's */
-  val common = Seq("POLICY", "LIMIT_BYTES", "LIMIT_PACKETS", "RESERVE_CELLS", "QUANTUM")
+  def common(c: WeirConfig): Seq[String] = Seq("POLICY", "LIMIT_BYTES", "LIMIT_PACKETS", "RESERVE_CELLS", "QUANTUM") ++
+    (if (c.jumbo) Seq("MERGE", "MERGE_MAX_BYTES", "MERGE_MAX_SUM", "MERGE_MAX_COUNT") else Nil)
 }

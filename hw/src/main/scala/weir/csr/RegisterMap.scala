@@ -14,9 +14,9 @@ object RegisterMap {
   val queueStride = 0x400
   val addressWidth = 16
 
-  /** Bit n: policy number n is built; bit 16: trace; bit 17: jumbo frames can be split. */
+  /** Bit n: policy number n is built; bit 16: trace; bits 17 and 18: jumbo frames can be split, packets merged. */
   def features(c: WeirConfig): BigInt =
-    c.policies.map(p => BigInt(1) << p.id).sum + (BigInt(1) << 16) + (if (c.jumbo) BigInt(1) << 17 else BigInt(0))
+    c.policies.map(p => BigInt(1) << p.id).sum + (BigInt(1) << 16) + (if (c.jumbo) BigInt(3) << 17 else BigInt(0))
 
   private def storage(name: String, offset: Int, description: String) =
     Register(name, offset, ReadWrite, Storage, description = description)
@@ -38,7 +38,7 @@ object RegisterMap {
       bits("MAJOR", 31, 16, ""), bits("MINOR", 15, 8, ""), bits("PATCH", 7, 0, "")),
     constant("FEATURES", 0x008, Value.built("by build")(features), "what is built",
       bits("POLICIES", 15, 0, "bit n: policy number n"), flag("TRACE", 16, "trace records"),
-      flag("SPLIT", 17, "jumbo frames can be split")),
+      flag("SPLIT", 17, "jumbo frames can be split"), flag("MERGE", 18, "packets can be merged to jumbo frames")),
     constant("PARAMS", 0x00C, Value.built("by build")(c => BigInt(c.dataWidth) * 256 + c.queues), "sizes",
       bits("QUEUES", 7, 0, "queues"), bits("DATA_WIDTH", 23, 8, "bits of tdata")),
     constant("CELLS", 0x010, Value.built("by build")(c => c.cells), "cells of the buffer"),
@@ -78,8 +78,10 @@ object RegisterMap {
       flag("ENABLE", 0, "trace"), flag("ARRIVALS", 1, "record arrivals"), flag("DEPARTURES", 2, "record departures"),
       flag("TICKS", 3, "record ticks of policies"),
       bits("QUEUES", 15, 8, "mask of queues")),
-    shadow("JUMBO", 0x064, 2, Value(0), "jumbo frames that arrive; a change counts for frames whose 32nd byte is yet to come",
-      bits("MODE", 1, 0, "0 opaque: frames like others, 1 split; others are taken as 0")).copy(jumbo = true),
+    shadow("JUMBO", 0x064, 32, Value(6 << 8), "jumbo frames; a change of MODE counts for frames whose 32nd byte is yet to come",
+      bits("MODE", 1, 0, "those that arrive: 0 opaque: frames like others, 1 split; others are taken as 0"),
+      flag("FORM", 4, "of those that are built: 0 L2, 1 L3, of IPv4 packets only; a change closes all groups"),
+      bits("TICK", 12, 8, "log2 of the spacing's unit in ns, 0 to 16; more is taken as 16; a change closes all groups")).copy(jumbo = true),
     shadow("JUMBO_TYPE", 0x068, 24, Value(253 * 65536 + 0x88b5), "what tells jumbo frames",
       bits("ETHERTYPE", 15, 0, "of the L2 form"), bits("PROTOCOL", 23, 16, "IPv4 protocol of the L3 form")).copy(jumbo = true)
   ) ++ (0 until 8).map(n =>
@@ -108,7 +110,10 @@ object RegisterMap {
     (counter("MALFORMED", 0x270, "jumbo frames that do not say the truth") ++
       counter("JUMBO_IN", 0x280, "jumbo frames that were split, as they came") ++
       counter("SPLIT_DISCARDED", 0x290, "packets of jumbo frames: Not-ECT, and the jumbo frame was marked CE") ++
-      counter("RX_WIRE", 0x2A0, "frames that arrived, as they came")).map(_.copy(jumbo = true))
+      counter("RX_WIRE", 0x2A0, "frames that arrived, as they came") ++
+      counter("JUMBO_OUT", 0x2B0, "jumbo frames that were built, as they left") ++
+      counter("MERGED", 0x2C0, "of TX, what left in jumbo frames that were built") ++
+      counter("EVICTED", 0x2D0, "groups that were closed because another flow needed their place (bytes 0)")).map(_.copy(jumbo = true))
 
   private val queueConfig = Seq(
     shadow("POLICY", 0x000, 32, Value(0), "a policy that is not built: SLVERR, nothing written",
@@ -118,7 +123,13 @@ object RegisterMap {
     shadow("LIMIT_PACKETS", 0x008, 16, Value(65535), "hard limit in packets"),
     shadow("RESERVE_CELLS", 0x00C, 15, Value(0), "cells kept for this queue"),
     shadow("QUANTUM", 0x010, 20, Value(9216), "DWRR quantum in bytes; less than 9216 is taken as 9216")
-  )
+  ) ++ Seq(
+    shadow("MERGE", 0x0EC, 32, Value(0), "packets that wait are merged into jumbo frames",
+      bits("MODE", 1, 0, "0 off, 1 flow: packets of one flow; others are taken as 0")),
+    shadow("MERGE_MAX_BYTES", 0x0F0, 14, Value(9216), "longest jumbo frame in bytes; more than 9216 is taken as 9216"),
+    shadow("MERGE_MAX_SUM", 0x0F4, 14, Value(8960), "bytes of IP packets in a jumbo frame; more than 8960 is taken as 8960"),
+    shadow("MERGE_MAX_COUNT", 0x0F8, 9, Value(448), "packets in a jumbo frame; more than 448 is taken as 448")
+  ).map(_.copy(jumbo = true))
 
   private val queuePolicies = Policy.all.flatMap(p => p.registers.map(_.copy(policy = Some(p))))
   for (r <- queuePolicies)

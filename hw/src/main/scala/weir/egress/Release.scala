@@ -4,13 +4,15 @@ import spinal.core._
 import spinal.lib._
 import weir.{PolicyEngine, WeirConfig}
 import weir.aqm._
-import weir.buffer.{Departure, Fill, Grant}
+import weir.buffer.{Departure, Fill, Grant, Leaving}
 
 /** Puts departures before the policies that want to know of them, and waits for those that decide.
   *
   * A departure of a queue whose policy does not decide passes at once. Another is held until its engine's verdict,
   * which may mark or discard it; the scheduler gives no grant meanwhile. Packets that are discarded already
-  * are not asked about. Engines see a departure one cycle after it came.
+  * are not asked about. Engines see a departure one cycle after it came. They are asked about a group once, at its first
+  * packet, with the bytes and packets of all: a mark marks those that are not Not-ECT and discards the others. The other
+  * packets wait for the answer (`holding`).
   *
   * `settled` is what an apply waits for: nothing of that queue is between its grant and its release. The scheduler holds
   * the queue meanwhile, so that this comes, and lasts until the configuration is whole.
@@ -18,7 +20,13 @@ import weir.buffer.{Departure, Fill, Grant}
 class Release(c: WeirConfig) extends Component {
   val io = new Bundle {
     val grant = slave(Flow(Grant(c)))
+    /** one cycle before each departure */
+    val leaving = slave(Flow(Leaving(c)))
+    /** packets of a group depart */
+    val walking = in Bool ()
     val departure = slave(Flow(Departure(c)))
+    /** the other packets of the group have to wait */
+    val holding = out Bool ()
     /** q, which the departure is still part of */
     val fill = in(Vec(Fill(c), c.queues))
     /** the engine that serves each queue, one bit each */
@@ -35,13 +43,15 @@ class Release(c: WeirConfig) extends Component {
 
   private val came = io.departure
   private val fill = io.fill(came.queue.resized)
-  private val asks = came.valid && !came.discard
+  private val asks = came.valid && !came.discard && came.first
   /** grants whose departure has not come yet; the last is that of a departure that comes now */
   private val coming = Seq.iterate(io.grant, 4)(_.stage())
+  /** whose packets are walked through */
+  private val last = RegNextWhen(came.queue, came.valid)
   /** what becomes of a departure is known before it comes: it waits, or passes at once */
   private val (waits, passes) = {
-    val next = coming(2)
-    val decided = !next.discard && io.decides(next.queue.resized)
+    val next = io.leaving
+    val decided = !next.discard && next.first && io.decides(next.queue.resized)
     (RegNext(next.valid && decided) init False, RegNext(next.valid && !decided) init False)
   }
 
@@ -51,11 +61,14 @@ class Release(c: WeirConfig) extends Component {
       departure.queue := came.queue
       departure.nowNs := came.grantNs
       departure.sojournNs := came.grantNs - came.descriptor.stampNs
-      departure.length := came.descriptor.length
+      val (length, packets) = if (c.jumbo) (came.group.bytes, came.group.packets.resize(c.countWidth))
+      else (came.descriptor.length, U(1, c.countWidth bits))
+      departure.length := length
       departure.ecn := came.descriptor.ecn
+      if (c.jumbo) when(came.descriptor.ecn === Ecn.notEct && came.group.ect)(departure.ecn := Ecn.ect0)
       departure.exempt := came.descriptor.exempt
-      departure.bytes := fill.bytes - came.descriptor.length.resize(c.quantityWidth)
-      departure.packets := fill.packets - 1
+      departure.bytes := fill.bytes - length.resize(c.quantityWidth)
+      departure.packets := fill.packets - packets
     }
     for (n <- 0 until c.engines.size) {
       io.asked(n).valid := RegNext(asks && io.engine(came.queue.resized)(n)) init False
@@ -73,32 +86,50 @@ class Release(c: WeirConfig) extends Component {
     val answered = waiting && valids.foldLeft(False: Bool)(_ || _)
     when(answered)(waiting := False)
     when(waits)(waiting := True)
-    val decided = Departure(c)
-    decided := departure
-    when(!departure.descriptor.exempt) {
-      decided.descriptor.mark := departure.descriptor.mark || verdict.action === Action.mark
-      decided.discard := verdict.action === Action.drop
+    val decided = carriedOut(departure, verdict)
+    /** what was answered for the packets behind the first */
+    val verdictOfGroup = RegNextWhen(verdict, answered)
+    val applies = RegInit(False)
+    when(came.valid && came.first)(applies := False)
+    when(answered)(applies := True)
+  }
+
+  /** A packet that was granted to be sent, and what its policy says of its group. */
+  private def carriedOut(packet: Departure, verdict: DepartureVerdict): Departure = {
+    val decided = cloneOf(packet)
+    decided := packet
+    when(!packet.descriptor.exempt) {
+      val marks = verdict.action === Action.mark
+      val drops = verdict.action === Action.drop ||
+        (if (c.jumbo) marks && packet.descriptor.ecn === Ecn.notEct else False)
+      decided.descriptor.mark := packet.descriptor.mark || marks
+      decided.discard := drops
       decided.refused := verdict.action === Action.drop
+      decided.sent := verdict.action =/= Action.drop
       decided.cause := verdict.cause
       // marked at arrival: counted there
-      when(departure.descriptor.mark && verdict.action === Action.mark)(decided.cause := Cause.none)
+      when(packet.descriptor.mark && marks)(decided.cause := Cause.none)
     }
+    decided
   }
 
   if (c.policies.exists(_.atDeparture)) {
     val valid = RegNext(held.answered) init False
     val decided = RegNextWhen(held.decided, held.answered)
     io.released.valid := passes || valid
-    io.released.payload := Mux(valid, decided, came.payload)
-    io.busy := held.waiting || valid
+    val follows = if (c.jumbo) Mux(held.applies && !came.first && !came.discard, carriedOut(came.payload, held.verdictOfGroup), came.payload) else came.payload
+    io.released.payload := Mux(valid, decided, follows)
+    io.holding := waits || held.waiting
+    io.busy := held.waiting || valid || io.walking
     for (q <- 0 until c.queues) {
       val underWay = coming.map(g => g.valid && g.queue === q) ++
-        Seq(held.waiting && held.departure.queue === q, valid && decided.queue === q)
+        Seq(held.waiting && held.departure.queue === q, valid && decided.queue === q, io.walking && last === q)
       io.settled(q) := !underWay.orR
     }
   } else {
     io.released << came
-    io.busy := False
+    io.busy := io.walking
+    io.holding := False
     io.settled := B(c.queues bits, default -> True)
   }
 }

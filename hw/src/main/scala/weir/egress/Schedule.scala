@@ -34,6 +34,10 @@ class Schedule(c: WeirConfig) extends Component {
     val room = in Bool ()
     val grant = master(Flow(Grant(c)))
     val departure = slave(Flow(Departure(c)))
+    /** packets of a group are departing: no grants */
+    val walking = in Bool ()
+    /** a group was sent as one frame of so many bytes; while `walking`, or in the cycle after it */
+    val sent = slave(Flow(c.length))
     /** queues that have to discard packets from their heads */
     val over = in(Bits(c.queues bits))
     /** queues that get no grant for now */
@@ -74,7 +78,7 @@ class Schedule(c: WeirConfig) extends Component {
   val open = !io.linkUp || (io.allowed && io.room)
   /** a packet that was granted waits for its policy */
   val deciding = RegInit(False)
-  val free = pause === 0 && !deciding
+  val free = pause === 0 && !deciding && !io.walking
   val sends = any && open && !io.hold
   val trim = new Area {
     val wanted = io.over & ready
@@ -90,7 +94,7 @@ class Schedule(c: WeirConfig) extends Component {
   io.grant.queue := Mux(trim.now, trim.queue, choice.queue)
   io.grant.discard := !io.linkUp || trim.now
   io.grant.cause := Mux(trim.now, U(Cause.front, 3 bits), Mux(io.linkUp, U(Cause.none, 3 bits), U(Cause.linkDown, 3 bits)))
-  io.busy := pause =/= 0 || deciding || trim.wanted.orR
+  io.busy := pause =/= 0 || deciding || io.walking || trim.wanted.orR
 
   when(pause =/= 0)(pause := pause - 1)
   when(io.grant.valid)(pause := interval - 1)
@@ -110,11 +114,20 @@ class Schedule(c: WeirConfig) extends Component {
   val charge = new Area {
     val queue = io.departure.queue
     val strict = io.strict(queue.resized)
+    val single = io.departure.first && io.departure.last
     when(io.departure.valid && !strict) {
-      when(!io.departure.discard) {
+      when(!io.departure.discard && single) {
         deficit(queue.resized) := deficit(queue.resized) - io.departure.descriptor.length.resize(22 bits).asSInt
       }
-      when(io.empty(queue.resized))(deficit(queue.resized) := S(-1, 22 bits))
+      when(io.empty(queue.resized) && io.departure.last)(deficit(queue.resized) := S(-1, 22 bits))
+    }
+    if (c.jumbo) {
+      /** of the last departure */
+      val group = RegNextWhen(queue, io.departure.valid)
+      when(io.sent.valid && !io.strict(group.resized)) {
+        deficit(group.resized) := deficit(group.resized) - io.sent.payload.resize(22 bits).asSInt
+        when(io.empty(group.resized))(deficit(group.resized) := S(-1, 22 bits))
+      }
     }
   }
 }

@@ -46,6 +46,9 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
   val refused = any(Bool()) && !Delay(discard, 3)
   dut.io.departure.discard := Delay(discard, 3) || refused
   dut.io.departure.refused := refused
+  dut.io.departure.sent := !dut.io.departure.discard
+  dut.io.departure.first := True
+  dut.io.departure.last := True
   dut.io.departure.cause := 0
   dut.io.departure.grantNs := 0
   dut.io.departure.queue := 0
@@ -70,7 +73,7 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
   val occupancy = words.occupancy.pull()
   val pushed = words.push.valid.pull()
   val taken = words.push.ready.pull()
-  val jobs = dut.jobs.io
+  val jobs = dut.jobs
   val jobComes = jobs.push.valid.pull()
   val jobFits = jobs.push.ready.pull()
   val rules = new AxisRules(beat, settled)

@@ -17,6 +17,7 @@ class QueuesProperties(c: WeirConfig, leak: Boolean) extends Properties {
   val link = any(Flow(Link(c)))
   val grant = any(Flow(Grant(c)))
   dut.io.nowNs := 0
+  dut.io.hold := False
   dut.io.link << link
   dut.io.grant << grant
   val departure = dut.io.departure

@@ -2,7 +2,7 @@ package weir.jumbo
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{DeepFifo, WeirConfig}
 import weir.aqm.Meaningful
 import weir.axis.AxisBeat
 
@@ -23,6 +23,8 @@ class Pack(c: WeirConfig) extends Component {
     val beat = master(Stream(AxisBeat(c.dataWidth)))
     /** a frame's last beat was taken in the cycle before */
     val done = out Bool ()
+    /** a frame's last word has been turned into beats: it is as good as sent */
+    val left = out Bool ()
     /** something is inside */
     val busy = out Bool ()
   }
@@ -44,7 +46,8 @@ class Pack(c: WeirConfig) extends Component {
   table.io.step << header.io.step
   header.io.pair := table.io.pair
 
-  val waiting = new PackWaiting(c)
+  /** words on their way from the realigner to the beats */
+  val waiting = new DeepFifo(PackedWord(c), 512)
   waiting.io.push << realign.io.packed
 
   /** A word becomes two beats, or one if it is the last and half full. A jumbo frame's first word waits for what goes
@@ -87,6 +90,7 @@ class Pack(c: WeirConfig) extends Component {
     io.beat << sent.m2sPipe()
   }
 
+  io.left := beats.word.fire && beats.word.last
   io.done := RegNext(io.beat.fire && io.beat.tlast) init False
   io.busy := realign.io.busy || header.io.active || table.io.busy || waiting.io.busy || beats.word.valid ||
     io.beat.valid || io.done

@@ -1,32 +1,32 @@
-package weir.jumbo
+package weir
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
 
-/** Words on their way from the realigner to the beats: a block RAM with a short FIFO behind it.
+/** A long FIFO: a block RAM with a short FIFO behind it.
   *
-  * Latency 0 while nothing is in the RAM: words go straight to the short FIFO. If that is full they go by the RAM, and
-  * come out 3 cycles later, or when their turn has come, until the RAM is empty again. One word a cycle in and out.
-  * Holds 512 words and up to 16 more. `push.ready` comes from a register.
+  * Latency 0 while nothing is in the RAM: what comes goes straight to the short FIFO. If that is full it goes by the RAM, and
+  * comes out 3 cycles later, or when its turn has come, until the RAM is empty again. One a cycle in and out.
+  * Holds `depth` and up to 16 more. `push.ready` comes from a register.
+  *
+  * @param depth a power of two
   */
-class PackWaiting(c: WeirConfig) extends Component {
-  private val depth = 512
+class DeepFifo[T <: Data](payload: HardType[T], depth: Int) extends Component {
 
   val io = new Bundle {
-    val push = slave(Stream(PackedWord(c)))
-    val pop = master(Stream(PackedWord(c)))
-    /** a word is inside */
+    val push = slave(Stream(payload()))
+    val pop = master(Stream(payload()))
+    /** something is inside */
     val busy = out Bool ()
   }
   noIoPrefix()
 
-  val ahead = new StreamFifo(PackedWord(c), 16, withAsyncRead = true, withBypass = true)
+  val ahead = new StreamFifo(payload(), 16, withAsyncRead = true, withBypass = true)
   io.pop << ahead.io.pop
 
   val ram = new Area {
-    val words = Mem(PackedWord(c), depth)
-    /** words in the RAM and on their way out of it; msb: full */
+    val words = Mem(payload, depth)
+    /** what is in the RAM and on its way out of it; msb: full */
     val stored = Reg(UInt(log2Up(depth) + 1 bits)) init 0
     /** no such word */
     val straight = RegInit(True)
@@ -37,7 +37,7 @@ class PackWaiting(c: WeirConfig) extends Component {
     words.write(writeAt.resized, io.push.payload, write)
     when(write)(writeAt := writeAt + 1)
 
-    // Three words may be on their way to the eight places that are left.
+    // Three may be on their way to the eight places that are left.
     val read = writeAt =/= readAt && ahead.io.occupancy < 8
     val found = words.readSync(readAt.resized, read)
     when(read)(readAt := readAt + 1)

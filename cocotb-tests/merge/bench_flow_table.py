@@ -1,0 +1,164 @@
+"""FlowTable against golden/merge.py: the kind of every arrival, its slot, and which arrivals are of one flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from axis import seeded, start
+from flow_stimulus import frame
+from golden.frame import classify
+from golden.merge import FlowTable, Found
+from weir_sim.jumbo.packet import ethernet_length
+
+SLOTS, PROTOCOL = 256, 253
+LATEST = 10
+"""cycles from a packet's end to its tag, at most"""
+KINDS = ("none", "unknown", "barred", "joinable")
+MAP = [0] * 64
+
+
+class Bench:
+    """Packets word by word, with gaps; tags as they come."""
+
+    def __init__(self, dut: Any, name: str, gap: float) -> None:
+        self.dut, self.rng, self.gap = dut, seeded(name), gap
+        self.cycle = 0
+        self.model = FlowTable(PROTOCOL, SLOTS)
+        self.expected: list[tuple[int, int, Found]] = []
+        """cycle of the end, index, what is to be found"""
+        self.seen: list[tuple[int, int, int, int]] = []
+        """index, kind, slot, number"""
+        self.numbers: dict[int, int] = {}
+        """the unit's number of each of the model's"""
+        self.slowest = 0
+
+    async def start(self) -> Bench:
+        await start(self.dut, word_valid=0, end_1=0, arrival_valid=0, protocol=PROTOCOL)
+        for _ in range(SLOTS + 8):
+            await self.step()
+        return self
+
+    async def step(self) -> None:
+        """One cycle."""
+        dut = self.dut
+        await RisingEdge(dut.clk)
+        self.cycle += 1
+        dut.word_valid.value = dut.end_1.value = dut.arrival_valid.value = 0
+        if dut.tag_valid.value == 1:
+            assert self.expected, f"cycle {self.cycle}: a tag of nothing"
+            at, index, found = self.expected.pop(0)
+            got = tuple(
+                int(getattr(dut, f"tag_payload_{name}").value)
+                for name in ("index", "tag_kind", "tag_slot", "tag_number")
+            )
+            self.slowest = max(self.slowest, self.cycle - at)
+            assert got[:2] == (index, KINDS.index(found.kind)), (
+                f"index {got[0]}: {KINDS[got[1]]}, not {found.kind} of {index}"
+            )
+            if got[1] >= 2:
+                assert got[2] == found.slot, f"slot {got[2]}, not {found.slot}"
+                known = self.numbers.setdefault(found.number, got[3])
+                assert known == got[3], f"the flow's number is {got[3]}, was {known}"
+                assert list(self.numbers.values()).count(got[3]) == 1, f"number {got[3]} was given twice"
+            self.seen.append(got)
+
+    async def send(self, data: bytes, arrives: bool, index: int, late: int = 0) -> None:
+        """A packet; `late`: its end comes so many cycles after its last word."""
+        dut, rng = self.dut, self.rng
+        words = [data[n : n + 16] for n in range(0, len(data), 16)]
+        for n, word in enumerate(words):
+            while rng.random() < self.gap:
+                await self.step()
+            padded = word + rng.randbytes(16 - len(word))
+            dut.word_valid.value, dut.word_payload_data.value = 1, int.from_bytes(padded, "little")
+            dut.word_payload_first.value, dut.word_payload_last.value = int(n == 0), int(n == len(words) - 1)
+            if n == len(words) - 1 and not late:
+                dut.end_1.value = 1
+            await self.step()
+        for n in range(late):
+            dut.end_1.value = int(n == late - 1)
+            await self.step()
+        end = self.cycle
+        meta = classify(data, 0, MAP)
+        dut.arrival_valid.value, dut.arrival_payload_index.value = int(arrives), index
+        dut.arrival_payload_length.value = len(data)
+        dut.arrival_payload_ipVersion.value = meta.ip_version
+        dut.arrival_payload_tags.value = meta.ip_offset
+        dut.arrival_payload_exempt.value = int(data[:5] == b"\x01\x80\xc2\x00\x00" and data[5] < 16)
+        if arrives:
+            self.expected.append((end, index, self.model.look_up(data)))
+
+    async def drain(self) -> None:
+        """Until every tag has come."""
+        for _ in range(24):
+            await self.step()
+        assert not self.expected and not int(self.dut.busy.value)
+
+
+@cocotb.test()
+@cocotb.parametrize(gap=[0.0, 0.4], longest=[20, 400], odd=[0.0, 0.5])
+async def tells_flows_apart(dut: Any, gap: float, longest: int, odd: float) -> None:
+    """Packets back to back and with gaps; some are no arrivals, and leave no trace."""
+    bench = await Bench(dut, f"flows {gap} {longest} {odd}", gap).start()
+    counts = dict.fromkeys(KINDS, 0)
+    index = 0
+    for _ in range(1500):
+        data = frame(bench.rng, longest=longest, odd=odd)
+        arrives = bench.rng.random() < 0.9
+        await bench.send(data, arrives, index, late=bench.rng.randrange(3) if bench.rng.random() < 0.05 else 0)
+        if arrives:
+            index = (index + 1) % 2048
+    await bench.drain()
+    for _, kind, _, _ in bench.seen:
+        counts[KINDS[kind]] += 1
+    cocotb.log.info("%s, %d numbers, %d cycles at most", counts, len(bench.numbers), bench.slowest)
+    assert bench.slowest <= LATEST
+    assert counts["joinable"] > 300 and len(bench.numbers) < sum(counts.values())
+    if odd:
+        assert min(counts.values()) > 20
+
+
+@cocotb.test()
+async def does_not_fall_behind(dut: Any) -> None:
+    """The shortest packets of IPv4 and IPv6 without a gap, in any order: a tag no more than 10 cycles after its packet."""
+    bench = await Bench(dut, "short", 0.0).start()
+    rng = bench.rng
+    shortest = {4: bytes.fromhex("020000000001020000000002080045000014000000004000fb000a0000010a000002"),
+                6: bytes.fromhex("02000000000102000000000286dd6000000000003b40" + "fd" + "00" * 14 + "01" + "fd" + "00" * 14 + "02")}  # fmt: skip
+    assert (
+        [ethernet_length(f) for f in shortest.values()] == [14, 14]
+        and len(shortest[4]) == 34
+        and len(shortest[6]) == 54
+    )
+    for n in range(2000):
+        await bench.send(shortest[rng.choice((4, 6)) if n >= 1000 else (4, 6)[n % 2]], True, n % 2048)
+    await bench.drain()
+    cocotb.log.info("%d cycles at most", bench.slowest)
+    assert bench.slowest <= LATEST and len(bench.numbers) == 2
+
+
+@cocotb.test()
+async def knows_nothing_until_it_is_empty(dut: Any) -> None:
+    """After a reset keys of before are forgotten; in the sweep everything is of kind none."""
+    bench = await Bench(dut, "reset", 0.0).start()
+    data = [frame(bench.rng, odd=0) for _ in range(40)]
+    for n, one in enumerate(data):
+        await bench.send(one, True, n)
+    await bench.drain()
+    dut.rst.value = 1
+    await bench.step()
+    dut.rst.value = 0
+    bench.model, bench.numbers = FlowTable(PROTOCOL, SLOTS), {}
+    for n, one in enumerate(data[:8]):
+        await bench.send(one, True, n)
+        bench.expected[-1] = (*bench.expected[-1][:2], Found("none", -1, -1, None))
+    for _ in range(SLOTS + 8):
+        await bench.step()
+    bench.model = FlowTable(PROTOCOL, SLOTS)
+    for n, one in enumerate(data):
+        await bench.send(one, True, n)
+    await bench.drain()
+    assert len(bench.numbers) > 10

@@ -1,0 +1,112 @@
+package weir.egress
+
+import spinal.core._
+import spinal.lib._
+import weir.{Steps, WeirConfig}
+import weir.aqm.Ecn
+import weir.buffer.Departure
+import weir.frame.IpVersion
+import weir.jumbo.{PackEntry, PackGroup}
+
+/** What [[weir.jumbo.Pack]] and the shaper have to know of a group, summed up while its packets depart.
+  *
+  * `entry` comes four cycles after a departure, `sent` one and `group` five after the last. Of groups that are sent with
+  * more than one packet only. Departures of a group are four cycles apart or more, the next group's first six after the last.
+  */
+class Sums(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val departure = slave(Flow(Departure(c)))
+    /** log2 of the spacing's unit in ns */
+    val tick = in(UInt(5 bits))
+    val entry = master(Flow(PackEntry(c)))
+    val group = master(Flow(PackGroup(c)))
+    /** bytes of the jumbo frame */
+    val sent = master(Flow(c.length))
+  }
+  noIoPrefix()
+
+  private val packet = io.departure.descriptor
+  private val present = !io.departure.discard
+  private val header = packet.ipOffset @@ U(0, 2 bits)
+  private val first = io.departure.first
+  private val member = io.departure.valid && io.departure.sent && !(first && io.departure.last)
+
+  val sums = new Area {
+    val l3 = Reg(Bool())
+    val tags = Reg(UInt(2 bits))
+    val bytes, lengths = Reg(c.length)
+    val entries, packets = Reg(UInt(c.memberWidth bits))
+    val notEct, ect0, ect1 = Reg(Bool())
+    private val form = io.departure.group.l3
+    /** Ethernet, jumbo and outer IPv4 header */
+    private val headers = (header +^ (form ? U(40, 6 bits) | U(20, 6 bits))).resize(c.lengthWidth)
+    /** of the IP packet */
+    private val inner = packet.length - 14 - header
+    private val marked = packet.mark && packet.ecn =/= Ecn.notEct
+    private def among(codepoint: Int): Bool = present && !marked && packet.ecn === codepoint
+    private def added(sum: UInt, start: UInt, value: UInt): UInt = (first ? start.resize(widthOf(sum)) | sum) + value.resize(widthOf(sum))
+    when(member) {
+      bytes := added(bytes, headers, present ? (packet.length - 10 - header) | U(4, c.lengthWidth bits))
+      lengths := added(lengths, U(0), inner)
+      entries := added(entries, U(0), U(1))
+      packets := added(packets, U(0), present.asUInt)
+      notEct := (!first && notEct) || among(Ecn.notEct)
+      ect0 := (!first && ect0) || among(Ecn.ect0)
+      ect1 := (!first && ect1) || among(Ecn.ect1)
+      when(first) {
+        l3 := form && packet.ipVersion === IpVersion.v4
+        tags := packet.ipOffset
+      }
+    }
+  }
+
+  val last = new Steps(member && io.departure.last, 5)
+  io.sent.valid := last(1)
+  io.sent.payload := sums.bytes
+
+  /** floor(lengths / entries): times ceil(2^23 / entries), which is exact up to 2^23 = lengths · entries and more. */
+  val average = new Area {
+    val reciprocals = Mem(UInt(23 bits), (0 until 512).map(n =>
+      U(if (n < 2) BigInt(0) else ((BigInt(1) << 23) + n - 1) / n, 23 bits)))
+    val found = reciprocals.readSync(sums.entries, last(1))
+    val reciprocal = RegNextWhen(found, last(2))
+    val low = RegNextWhen(sums.lengths * reciprocal(11 downto 0), last(3))
+    val high = RegNextWhen(sums.lengths * reciprocal(22 downto 12), last(3))
+    val product = RegNextWhen((high << 12) +^ low, last(4))
+    val quotient = (product >> 23).resize(c.lengthWidth)
+  }
+
+  io.group.valid := last(5)
+  io.group.grouped := True
+  io.group.count := sums.entries
+  io.group.packets := sums.packets
+  io.group.outerBytes := sums.bytes
+  io.group.averageLength := average.quotient
+  io.group.ecn := Ecn.ect0
+  when(sums.ect1 && !sums.ect0)(io.group.ecn := Ecn.ect1)
+  when(sums.notEct)(io.group.ecn := Ecn.notEct)
+  io.group.tags := sums.tags
+  io.group.l3 := sums.l3
+  io.group.tick := io.tick
+
+  /** Ticks between the arrivals of two packets. */
+  val spacing = new Area {
+    val steps = new Steps(member, 4)
+    val stamp1 = RegNextWhen(packet.stampNs, member)
+    val first1 = RegNextWhen(first, member)
+    val length1 = RegNextWhen(present ? (packet.length - 14 - header) | U(0, c.lengthWidth bits), member)
+    val ticks = RegNextWhen(stamp1 |>> io.tick, steps(1))
+    val before = RegNextWhen(ticks, steps(2))
+    val difference = RegNextWhen(ticks - before, steps(2))
+    val entry = Reg(PackEntry(c))
+    when(steps(3)) {
+      entry.length := length1
+      entry.spacing := difference(15 downto 0)
+      // a tick that was made shorter meanwhile
+      when(difference(47 downto 16) =/= 0)(entry.spacing.setAll())
+      when(first1)(entry.spacing := 0)
+    }
+    io.entry.valid := steps(4)
+    io.entry.payload := entry
+  }
+}

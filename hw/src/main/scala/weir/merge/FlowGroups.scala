@@ -1,0 +1,234 @@
+package weir.merge
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.buffer.{Grant, Link}
+import weir.csr.MergeConfig
+import weir.frame.IpVersion
+
+/** A decision that is about to be known: four cycles before its link, if there is to be one. */
+case class FlowLook(c: WeirConfig) extends Bundle {
+  val index = UInt(c.flowIndexWidth bits)
+  val queue = c.queueId
+  val length = c.length
+  /** VLAN tags */
+  val tags = UInt(2 bits)
+  /** of its request */
+  val nowNs = c.time
+}
+
+/** A flow's open group. */
+case class OpenGroup(c: WeirConfig) extends Bundle {
+  /** packets may still join */
+  val open = Bool()
+  val flow = UInt(c.flowNumberWidth bits)
+  val queue = c.queueId
+  /** among the queue's groups */
+  val number = UInt(c.groupNumberWidth bits)
+  val head, tail = c.descriptorId
+  val count = UInt(c.memberWidth bits)
+  /** of its packets' frames */
+  val bytes = c.length
+  /** some packet is not Not-ECT */
+  val ect = Bool()
+  val l3 = Bool()
+  /** bytes that the jumbo frame, and the sum of its packets, may still grow by; negative if nothing fits */
+  val roomBytes, roomSum = SInt(c.lengthWidth + 2 bits)
+  /** arrival of the last packet, in ticks */
+  val ticks = c.time
+}
+
+/** Decides which linked packets join a group of their flow that waits (JFEPM, paper 002; docs/modules/merge.md).
+  *
+  * A link leaves one cycle after it came, told whether it joins. It joins if its flow's open group is in the same queue, has not been
+  * granted in an earlier cycle, and has room. Otherwise it opens a group of its own, which replaces the one before it in its slot. A packet
+  * whose flow cannot be known closes all groups of its queue. O(1): one entry of a table is read and one written.
+  *
+  * Links are two cycles apart or more, those of one queue four; one that follows another within three cycles in the same slot
+  * does not join (the other is of another queue). After reset the table is emptied, a slot a cycle; nothing joins meanwhile.
+  */
+class FlowGroups(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val tag = slave(Flow(FlowTagWrite(c)))
+    val look = slave(Flow(FlowLook(c)))
+    val config = in(Vec(MergeConfig(c), c.queues))
+    /** jumbo frames have the L3 form */
+    val l3 = in Bool ()
+    /** log2 of the spacing's unit in ns */
+    val tick = in(UInt(5 bits))
+    /** configuration of that queue has changed: its groups close */
+    val applied = in(Bits(c.queues bits))
+    val linked = slave(Flow(Link(c)))
+    val link = master(Flow(Link(c)))
+    val grant = slave(Flow(Grant(c)))
+    /** a group was closed because another flow came to its slot */
+    val evicted = out Bool ()
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  private val tags = Mem(FlowTag(c), 1 << c.flowIndexWidth)
+  tags.write(io.tag.index, io.tag.tag, io.tag.valid)
+  private val groups = Mem(OpenGroup(c), c.flowSlots)
+
+  val sweep = new Area {
+    val done = RegInit(False)
+    val slot = Reg(UInt(c.flowSlotWidth bits)) init 0
+    when(!done)(slot := slot + 1)
+    when(slot.andR)(done := True)
+  }
+
+  /** Cycles −4 to −1 before the link: the tag, the entry, and what the packet would make of it. */
+  val looking = new Area {
+    val steps = new weir.Steps(io.look.valid, 4)
+    val tag3 = tags.readSync(io.look.index, io.look.valid)
+    val look3 = RegNextWhen(io.look.payload, io.look.valid)
+
+    val tag2 = RegNextWhen(tag3, steps(1))
+    val look2 = RegNextWhen(look3, steps(1))
+    private val header = look3.tags @@ U(0, 2 bits)
+    val inner2 = RegNextWhen(look3.length - 14 - header, steps(1))
+    /** of the headers, the table's entry included */
+    val outer2 = RegNextWhen(io.l3 ? (header +^ U(44)).resize(7) | (header +^ U(24)).resize(7), steps(1))
+    private def shifted(value: UInt, by: UInt): UInt = value |>> by
+    val ticks2 = RegNextWhen(shifted(look3.nowNs, io.tick(4 downto 2) @@ U(0, 2 bits)), steps(1))
+
+    val found1 = groups.readSync(tag2.slot, steps(2))
+    val tag1 = RegNextWhen(tag2, steps(2))
+    val queue1 = RegNextWhen(look2.queue, steps(2))
+    val inner1 = RegNextWhen(inner2, steps(2))
+    val withEntry1 = RegNextWhen(inner2 + 4, steps(2))
+    val ticks1 = RegNextWhen(shifted(ticks2, io.tick(1 downto 0)), steps(2))
+    private val limits = io.config(look2.queue.resized)
+    val flow1 = RegNextWhen(limits.flow, steps(2))
+    val maxCount1 = RegNextWhen(limits.maxCount, steps(2))
+    val maxSum1 = RegNextWhen(limits.maxSum, steps(2))
+    val maxBytes1 = RegNextWhen(limits.maxBytes.resize(16).asSInt - outer2.resize(16).asSInt, steps(2))
+
+    val entry = RegNextWhen(found1, steps(3))
+    val tag = RegNextWhen(tag1, steps(3))
+    val queue = RegNextWhen(queue1, steps(3))
+    val inner = RegNextWhen(inner1.resize(16).asSInt, steps(3))
+    val withEntry = RegNextWhen(withEntry1.resize(16).asSInt, steps(3))
+    val ticks = RegNextWhen(ticks1, steps(3))
+    /** of the ticks' upper bits: the one before */
+    val upperBefore = RegNextWhen(ticks1(47 downto 16) - 1, steps(3))
+    val merges = RegNextWhen(flow1, steps(3))
+    val maxCount = RegNextWhen(maxCount1, steps(3))
+    val roomBytes = RegNextWhen(maxBytes1 - inner1.resize(16).asSInt, steps(3))
+    val roomSum = RegNextWhen(maxSum1.resize(16).asSInt - inner1.resize(16).asSInt, steps(3))
+  }
+
+  /** Numbers of the groups of each queue: of the next one, and the first that is open or yet to come. */
+  val order = for (q <- 0 until c.queues) yield new Area {
+    val next, granted, first = Reg(UInt(c.groupNumberWidth bits)) init 0
+    val grants = io.grant.valid && io.grant.queue === q
+    val opens, closesAll = Bool()
+    when(opens)(next := next + 1)
+    when(grants) {
+      granted := granted + 1
+      when(first === granted)(first := first + 1)
+    }
+    when(closesAll)(first := opens ? (next + 1) | next)
+  }
+
+  /** The cycle of the link as it comes. */
+  val judging = new Area {
+    import looking._
+    val comes = io.linked.valid
+    private def of[T <: Data](values: Seq[T]): T = Vec(values)(queue.resized)
+    private def judged(value: Bool): Bool = RegNextWhen(value, comes)
+    val link = RegNextWhen(io.linked.payload, comes)
+    val valid = RegNext(comes) init False
+
+    private val upper = ticks(47 downto 16)
+    private val entryUpper = entry.ticks(47 downto 16)
+    val inTime = judged(upper === entryUpper || (upperBefore === entryUpper && ticks(15 downto 0) < entry.ticks(15 downto 0)))
+    val sameFlow = judged(entry.open && entry.flow === tag.number && entry.queue === queue)
+    val alive = judged(!(entry.number - of(order.map(_.first))).msb)
+    val isHead = judged(entry.number === of(order.map(_.granted)))
+    /** its group is granted in this cycle, if it is the head */
+    val grantedNow = judged(of(order.map(_.grants)))
+    val fits = judged(withEntry <= entry.roomBytes && inner <= entry.roomSum && entry.count < maxCount)
+    val mayJoin = judged(merges && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4))
+    val known = judged(tag.kind.msb && sweep.done)
+    val unknown = judged(tag.kind === FlowKind.unknown)
+    val slot = RegNextWhen(tag.slot, comes)
+    val number = RegNextWhen(tag.number, comes)
+    val inQueue = RegNextWhen(queue, comes)
+    val ect = judged(io.linked.descriptor.ecn =/= weir.aqm.Ecn.notEct)
+
+    /** the entry as this packet would leave it */
+    val joined = Reg(OpenGroup(c)).allowOverride()
+    val opened = Reg(OpenGroup(c))
+    when(comes) {
+      joined := entry
+      joined.tail := io.linked.id
+      joined.count := entry.count + 1
+      joined.bytes := entry.bytes + io.linked.descriptor.length
+      joined.ect := entry.ect || io.linked.descriptor.ecn =/= weir.aqm.Ecn.notEct
+      joined.roomBytes := entry.roomBytes - withEntry
+      joined.roomSum := entry.roomSum - inner
+      joined.ticks := ticks
+      opened.open := True
+      opened.number := 0
+      opened.flow := tag.number
+      opened.queue := queue
+      opened.head := io.linked.id
+      opened.tail := io.linked.id
+      opened.count := 1
+      opened.bytes := io.linked.descriptor.length
+      opened.ect := io.linked.descriptor.ecn =/= weir.aqm.Ecn.notEct
+      opened.l3 := io.l3
+      opened.roomBytes := looking.roomBytes
+      opened.roomSum := looking.roomSum
+      opened.ticks := ticks
+    }
+    val before = RegNextWhen(entry.tail, comes)
+
+    /** a link less than four cycles ago wrote the same slot: what it wrote was not read */
+    val recent = new Area {
+      val ages = new weir.Steps(comes, 3)
+      val collides = judged(ages.passed.orR && known && slot === tag.slot)
+    }
+  }
+
+  /** The cycle after it: the link goes on. */
+  val deciding = new Area {
+    import judging._
+    val alone = !sameFlow || !alive || (isHead && grantedNow) || recent.collides
+    val joins = valid && mayJoin && !alone && fits && inTime
+    /** numbers are given when a group is opened */
+    val written = OpenGroup(c).allowOverride()
+    written := joins ? joined | opened
+    when(!joins)(written.number := Vec(order.map(_.next))(inQueue.resized))
+    written.open := mayJoin
+    val writes = valid && known
+    groups.write(sweep.done ? slot | sweep.slot, written, writes || !sweep.done)
+    when(!sweep.done)(written.open := False)
+
+    io.link.valid := valid
+    io.link.payload.allowOverride()
+    io.link.payload := link
+    io.link.joins := joins
+    io.link.head := joined.head
+    io.link.before := before
+    io.link.group.packets := joins ? joined.count | U(1, c.memberWidth bits)
+    io.link.group.bytes := joins ? joined.bytes | link.descriptor.length
+    io.link.group.ect := joins ? joined.ect | ect
+    io.link.group.l3 := joins ? joined.l3 | opened.l3
+
+    private val settings = RegNext(io.l3 ## io.tick)
+    /** for as long as a packet that was looked at before the change may come */
+    private val changes = new weir.Steps(settings =/= (io.l3 ## io.tick), 8)
+    private val changed = changes.passed.orR
+    for ((list, q) <- order.zipWithIndex) {
+      val here = valid && link.queue === q
+      list.opens := here && !joins
+      list.closesAll := (here && unknown) || io.applied(q) || changed
+    }
+    io.evicted := RegNext(valid && known && alive && !sameFlow && joined.open && !recent.collides) init False
+  }
+  io.busy := looking.steps.passed.orR || judging.valid || !sweep.done
+}

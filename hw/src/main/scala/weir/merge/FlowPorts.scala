@@ -1,0 +1,42 @@
+package weir.merge
+
+import spinal.core._
+import weir.WeirConfig
+
+/** What is known of a packet's flow (docs/jumbo.md, "Who may travel together"). */
+object FlowKind {
+  /** not IP: in no order with anything */
+  val none = 0
+  /** IP, but the ports are not there to be seen */
+  val unknown = 1
+  /** the packet may not join, but is in order with its flow */
+  val barred = 2
+  val joinable = 3
+}
+
+/** A packet's flow: two packets have the same Ethernet header, DSCP and flow if slot and number are the same. */
+case class FlowTag(c: WeirConfig) extends Bundle {
+  /** [[FlowKind]] */
+  val kind = UInt(2 bits)
+  /** where the flow's open group is; it follows from addresses, protocol and ports */
+  val slot = UInt(c.flowSlotWidth bits)
+  val number = UInt(c.flowNumberWidth bits)
+}
+
+/** The tag of an arrival. */
+case class FlowTagWrite(c: WeirConfig) extends Bundle {
+  val index = UInt(c.flowIndexWidth bits)
+  val tag = FlowTag(c)
+}
+
+/** An arrival in the buffer, whose flow is asked for. */
+case class FlowArrival(c: WeirConfig) extends Bundle {
+  val index = UInt(c.flowIndexWidth bits)
+  val length = c.length
+  /** [[weir.frame.IpVersion]] */
+  val ipVersion = UInt(2 bits)
+  /** VLAN tags */
+  val tags = UInt(2 bits)
+  /** to 01-80-C2-00-00-0x */
+  val exempt = Bool()
+}

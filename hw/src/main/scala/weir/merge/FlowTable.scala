@@ -1,0 +1,119 @@
+package weir.merge
+
+import spinal.core._
+import spinal.lib._
+import weir.{Steps, WeirConfig}
+import weir.frame.IngressWord
+
+/** Tells flows apart, exactly: a table of the last flow of each slot, with its whole key. A packet whose key is not
+  * the one in its slot puts its own there, and its flow has a new number.
+  *
+  * Keys are compared word by word, three words of IPv4 and four of IPv6, which is no more than the packet itself has: the
+  * lookup never falls behind by more than a cycle, whatever comes. An arrival's tag comes at most 10 cycles after its packet's end, in order.
+  * After reset the table is emptied, a slot a cycle; until then flows are not known, and nothing can be merged.
+  */
+class FlowTable(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val word = slave(Flow(IngressWord(c)))
+    /** a packet has ended, with its last word or later */
+    val end = in Bool ()
+    /** it is an arrival, one cycle later */
+    val arrival = slave(Flow(FlowArrival(c)))
+    /** IPv4 protocol of jumbo frames */
+    val protocol = in Bits (8 bits)
+    val tag = master(Flow(FlowTagWrite(c)))
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  val keys = new FlowKeys(c)
+  keys.io.word << io.word
+  keys.io.end := io.end
+  keys.io.arrival << io.arrival
+  keys.io.protocol := io.protocol
+
+  private val words = Mem(Bits(widthOf(keys.io.key) bits), 4 * c.flowSlots)
+  private val numbers = Mem(UInt(c.flowNumberWidth bits), c.flowSlots)
+
+  val sweep = new Area {
+    val done = RegInit(False)
+    val slot = Reg(UInt(c.flowSlotWidth bits)) init 0
+    when(!done)(slot := slot + 1)
+    when(slot.andR)(done := True)
+  }
+
+  val jobs = new StreamFifo(FlowJob(c), 4, withAsyncRead = true, withBypass = true)
+  jobs.io.push.valid := keys.io.job.valid
+  jobs.io.push.payload := keys.io.job.payload
+  when(!sweep.done)(jobs.io.push.kind := FlowKind.none)
+
+  /** A word a cycle. */
+  val asking = new Area {
+    val active = RegInit(False)
+    val job = RegNextWhen(jobs.io.pop.payload, jobs.io.pop.fire)
+    val index = Reg(UInt(2 bits))
+    val looks = active && job.kind.msb
+    val last = !job.kind.msb || index === (job.v6 ? U(3, 2 bits) | U(2, 2 bits))
+    jobs.io.pop.ready := !active || last
+    when(active) {
+      index := index + 1
+      when(last)(active := False)
+    }
+    when(jobs.io.pop.fire) {
+      active := True
+      index := 0
+    }
+    keys.io.ask := job
+    keys.io.askIndex := index
+  }
+
+  /** Cycles 1 and 2 after a word was asked for: RAM and register; its own key is written behind the read. */
+  val comparing = new Area {
+    val steps = new Steps(asking.looks, 2)
+    val address = RegNextWhen(asking.job.slot @@ asking.index, asking.looks)
+    val key1 = RegNextWhen(keys.io.key, asking.looks)
+    val found1 = words.readSync(asking.job.slot @@ asking.index, asking.looks)
+    val found = RegNextWhen(found1, steps(1))
+    val key = RegNextWhen(key1, steps(1))
+    words.write(sweep.done ? address | (sweep.slot @@ U(0, 2 bits)), sweep.done ? key1 | B(widthOf(key1) bits, default -> true),
+      steps(1) || !sweep.done)
+
+    /** the first word of a key, two cycles ago */
+    val first = RegNextWhen(RegNext(asking.index === 0), steps(1))
+    val missed = RegInit(False)
+    when(steps(2))(missed := (missed && !first) || found =/= key)
+  }
+
+  /** Cycle 3 after the last word. */
+  val result = new Area {
+    val steps = new Steps(asking.active && asking.last, 3)
+    val job1 = RegNextWhen(asking.job, asking.active && asking.last)
+    val job2 = RegNextWhen(job1, steps(1))
+    val job = RegNextWhen(job2, steps(2))
+    val number1 = numbers.readSync(asking.job.slot, asking.looks && asking.last)
+    val number2 = RegNextWhen(number1, steps(1))
+    val number = RegNextWhen(number2, steps(2))
+
+    val due = steps(3)
+    val looked = due && job.kind.msb
+    val newest = Reg(UInt(c.flowNumberWidth bits)) init 0
+    /** the one before: its number may not have been in the RAM yet */
+    val lastSlot = Reg(UInt(c.flowSlotWidth bits)) init 0
+    val lastNumber = Reg(UInt(c.flowNumberWidth bits)) init 0
+    val again = RegNextWhen(job2.slot === (looked ? job.slot | lastSlot), steps(2))
+    val chosen = comparing.missed ? newest | (again ? lastNumber | number)
+    when(looked) {
+      lastSlot := job.slot
+      lastNumber := chosen
+      when(comparing.missed)(newest := newest + 1)
+    }
+    numbers.write(job.slot, newest, looked && comparing.missed)
+
+    io.tag.valid := due
+    io.tag.index := job.index
+    io.tag.tag.kind := job.kind
+    io.tag.tag.slot := job.slot
+    io.tag.tag.number := chosen
+  }
+  io.busy := jobs.io.occupancy =/= 0 || asking.active || result.steps.passed.orR || keys.io.job.valid
+}
