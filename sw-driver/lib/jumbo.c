@@ -1,6 +1,5 @@
 /* Jumbo frames that arrive: what becomes of them. Wire format: docs/jumbo.md. */
 #include "device.h"
-#include "weir_regs.h"
 
 #include <string.h>
 
@@ -54,17 +53,19 @@ static int set(struct weir *w, const struct weir_jumbo *wanted)
 			return WEIR_OK;
 		return weir_fail(WEIR_E_UNSUPPORTED, "this core cannot split jumbo frames; use a preset that is built with them");
 	}
-	status = weir_wr(w, WEIR_JUMBO_TYPE,
-			 (uint32_t)jumbo.ethertype << WEIR_JUMBO_TYPE_ETHERTYPE_SHIFT |
-				 (uint32_t)jumbo.protocol << WEIR_JUMBO_TYPE_PROTOCOL_SHIFT);
-	if (!status)
-		status = weir_wr(w, WEIR_JUMBO, (uint32_t)jumbo.mode << WEIR_JUMBO_MODE_SHIFT);
-	return status ? status : weir_take_core(w);
+	const uint32_t words[] = {
+		(uint32_t)jumbo.mode << WEIR_JUMBO_MODE_SHIFT,
+		(uint32_t)jumbo.ethertype << WEIR_JUMBO_TYPE_ETHERTYPE_SHIFT |
+			(uint32_t)jumbo.protocol << WEIR_JUMBO_TYPE_PROTOCOL_SHIFT,
+	};
+
+	_Static_assert(WEIR_JUMBO_TYPE - WEIR_JUMBO == 4, "two registers in a row");
+	return weir_write_core(w, WEIR_JUMBO, words, WEIR_LENGTH(words));
 }
 
 int weir_set_jumbo(struct weir *w, const struct weir_jumbo *jumbo)
 {
-	LOCKED(w, set(w, jumbo));
+	EXCLUSIVE(w, set(w, jumbo));
 }
 
 static int get(struct weir *w, struct weir_jumbo *jumbo)

@@ -189,7 +189,7 @@ static int read_part(struct weir *w, unsigned int queue, struct part *part)
 static int place(struct weir *w, unsigned int queue, struct weir_queue_registers *r)
 {
 	const uint32_t size = WEIR_TAKE(WEIR_Q_FN_WINDOW_SIZE, weir_take(r, WEIR_Q_FN_WINDOW));
-	struct part taken[WEIR_QUEUES_KNOWN], own = { 0, 0 };
+	struct part taken[WEIR_MOST_QUEUES], own = { 0, 0 };
 	uint32_t base, largest = size, others = 0;
 	size_t count = 0;
 

@@ -21,6 +21,12 @@ def register_map() -> RegisterFile:
     return RegisterFile(json.loads(path.read_text(encoding="utf-8")), page)
 
 
+@pytest.fixture(scope="session")
+def register_map_file(register_map: RegisterFile) -> RegisterFile:
+    """The same; hypothesis wants fixtures that outlive an example."""
+    return register_map
+
+
 @pytest.fixture
 def core(register_map: RegisterFile) -> FakeCore:
     return FakeCore(register_map)

@@ -59,6 +59,8 @@ class WeirError(Exception):
         -7: "BUS",
         -8: "TIMEOUT",
         -9: "MEMORY",
+        -10: "OPEN",
+        -11: "BUSY",
     }
 
     def __init__(self, code: int, message: str) -> None:
