@@ -65,7 +65,7 @@ def test_an_installed_library_is_found_by_pkg_config_and_runs(tmp_path: Path) ->
     found = {str(p.relative_to(root)) for p in root.rglob("*") if not p.is_dir()}
     assert found == {
         "usr/include/weir.h", "usr/lib/libweir.a", "usr/lib/libweir.so", "usr/lib/libweir.so.0.2", "usr/lib/libweir.so.0.2.0",
-        "usr/lib/pkgconfig/weir.pc", "usr/share/man/man3/libweir.3", "usr/share/man/man7/weir-uri.7",
+        "usr/lib/pkgconfig/weir.pc", "usr/share/man/man1/weirctl.1", "usr/share/man/man3/libweir.3", "usr/share/man/man7/weir-uri.7",
     }  # fmt: skip
     described = (root / "usr/lib/pkgconfig/weir.pc").read_text(encoding="ascii")
     assert "@" not in described and "libdir=/usr/lib\n" in described and "Libs: -L${libdir} -lweir\n" in described
@@ -88,7 +88,7 @@ def test_an_installed_library_is_found_by_pkg_config_and_runs(tmp_path: Path) ->
     assert run(tmp_path / "use").startswith("-2 scheme 'usb' of device 'usb:' is not known")
 
 
-@pytest.mark.parametrize("page", ["lib/man/libweir.3", "lib/man/weir-uri.7"])
+@pytest.mark.parametrize("page", ["lib/man/libweir.3", "lib/man/weir-uri.7", "lib/man/weirctl.1"])
 def test_manual_pages_are_formatted_without_a_complaint(page: str) -> None:
     if shutil.which("groff") is None:
         pytest.skip("needs groff")
