@@ -126,6 +126,18 @@ def flip(at: int, every: int = 3) -> Mangle:
     return lambda f, n: f if n % every else f[: at % len(f)] + bytes([f[at % len(f)] ^ 0x10]) + f[at % len(f) + 1 :]
 
 
+def with_old() -> Mangle:
+    """Before each answer the one before it comes once more, as late answers of repeated requests do."""
+    last = b""
+
+    def say(frame: bytes, number: int) -> bytes:
+        nonlocal last
+        old, last = last, frame
+        return old + frame
+
+    return say
+
+
 LINES: dict[str, dict[str, Mangle]] = {
     "answers are damaged": {"say": flip(7)},
     "requests are damaged": {"hear": flip(5)},
@@ -135,6 +147,7 @@ LINES: dict[str, dict[str, Mangle]] = {
     "requests are lost": {"hear": lambda f, n: b"" if n % 4 == 2 else f},
     "noise between": {"say": lambda f, n: b"\xa5noise\x7d" + f + b"\x7e\x7e\x00"},
     "an echo": {"say": lambda f, n: encode(b"\x51\x00\x00\x00\x00\x01") + f},
+    "late answers": {"say": with_old()},
     "answers twice": {"say": lambda f, n: f + f},
 }
 
