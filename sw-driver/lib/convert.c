@@ -352,22 +352,3 @@ void weir_convert_shaper_back(const struct weir_capabilities *caps, const struct
 	shaper->burst = burst_bytes(shaper->rate, registers->burst);
 	shaper->overhead = registers->overhead;
 }
-
-void weir_capabilities_full(struct weir_capabilities *caps)
-{
-	*caps = (struct weir_capabilities){
-		.features = 1U << 16,
-		.queues = 4,
-		.data_width = 64,
-		.cells = 16384,
-		.cell_bytes = 64,
-		.descriptors = 16384,
-		.clock_hz = 156250000,
-		.line_rate = 10e9,
-		.link_rate = 10e9,
-	};
-	const struct weir_policy_info *info;
-
-	for (size_t i = 0; (info = weir_policy_at(i)); i++)
-		caps->features |= 1U << info->id;
-}

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import weir
-from fake_core import FakeCore, RegisterFile
+from fake_core import POLICIES, FakeCore, RegisterFile
 from test_libweir_device import legal
 from test_weirctl import run as run  # the fixture
 from weir.ctl import files, whole
@@ -85,6 +85,48 @@ def test_any_configuration_survives_a_file(register_map_file: RegisterFile, natu
     assert read == document
     whole.apply(whole.check_form(read, 4), other)
     assert configuration(one) == configuration(two)
+
+
+@st.composite
+def of_any_policy(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """A policy and some of its parameters, each in its own range; together they may be refused."""
+    policy = draw(st.sampled_from([p for p in weir.policies() if p.name != "red"]))
+    natural: dict[str, Any] = {}
+    for p in policy.parameters:
+        if p.name in ("adaptive", "unit", "low_latency", "coupled") or not draw(st.integers(0, 2)):
+            continue
+        if p.kind == "flag":
+            natural[p.name] = draw(st.booleans())
+        elif p.kind == "choice":
+            natural[p.name] = draw(st.sampled_from(p.choices))
+        elif (
+            p.kind in ("size", "count") or p.unit == "cells" or p.name in ("window", "coupling_factor", "mean", "avpkt")
+        ):
+            natural[p.name] = draw(st.integers(int(p.min), int(min(p.max, 9216 if p.name == "quantum" else 20000))))
+        else:
+            natural[p.name] = draw(st.one_of(st.floats(p.min, p.max), st.floats(-6, 4).map(lambda e: 10.0**e)))  # noqa: B023
+    return policy.name, natural
+
+
+@settings(max_examples=50, suppress_health_check=list(HealthCheck), deadline=None)
+@given(drawn=of_any_policy())
+def test_any_configuration_of_any_policy_survives_a_file_and_a_command(
+    register_map_file: RegisterFile, drawn: tuple[str, dict[str, Any]]
+) -> None:
+    policy, natural = drawn
+    cores = [FakeCore(register_map_file, policies=POLICIES) for _ in range(3)]
+    one, two, three = (weir.Device(core) for core in cores)
+    for queue in range(4):
+        one.queue_replace(queue, "drop-tail")
+    try:
+        one.queue_replace(1, policy, **natural)
+    except weir.WeirError as refused:
+        assume(refused.name not in ("RANGE", "CONFLICT"))
+        raise
+    whole.apply(whole.check_form(files.parse(files.dump(whole.document(one))), 4), two)
+    for line in whole.commands(one):
+        assert main(line.split()[1:], three) == 0, line
+    assert configuration(cores[0]) == configuration(cores[1]) == configuration(cores[2])
 
 
 def test_what_is_not_named_stays(run: Any, every: FakeCore, tmp_path: Path) -> None:
