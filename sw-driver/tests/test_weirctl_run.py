@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import weir
-from fake_core import FakeCore, RegisterFile
+from fake_core import POLICIES, FakeCore, RegisterFile
 from served import served
 from weir.ctl import exporter
 from weir.ctl.main import main
@@ -53,12 +53,51 @@ def start(*words: str, **more: Any) -> subprocess.Popen[str]:
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)  # fmt: skip
 
 
-def test_trace(ctl: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["unix", "uart", "sim", "pci"])
+def test_weirctl_on_every_transport(
+    kind: str, uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], register_map: RegisterFile
+) -> None:
+    """The RTL behind three of them; PCI is a file with its registers."""
+    place = uri.partition(":")[2]
+    bar = tmp_path / "resource0"
+    bar.write_bytes(bytes(1 << 16))
+    with bar.open("r+b") as file:
+        for address, value in FakeCore(register_map, policies=POLICIES).words.items():
+            file.seek(address)
+            file.write(value.to_bytes(4, "little"))
+    device = {"unix": uri, "uart": f"uart:{Path(place).with_name('tty')}", "sim": "sim:full", "pci": f"pci:{bar}"}[kind]
+
+    def call(*words: object) -> str:
+        code = main(["-d", device, *map(str, words)])
+        out, err = capsys.readouterr()
+        assert (code, err) == (0, ""), err
+        return out
+
+    file_name = tmp_path / "f.yaml"
+    file_name.write_text("weir: 1\nqueues: {3: {policy: ared, limit: 100KB, min: 5KB, max: 15KB, ecn: true}}\n")
+    call("restore", file_name)
+    if kind != "sim":  # that core has gone with its program
+        assert call("queue", "show", 3).startswith("queue 3 ared limit 100KB min 5KB max 15KB ")
+        call("queue", "change", 3, "max", "20KB")
+        assert "max 20KB" in call("queue", "show", 3)
+    call("stats")
+    call("queue", "del", 3)
+
+
+def test_trace(ctl: Any, uri: str, tmp_path: Path) -> None:
     code, out, _ = ctl("trace", 0, "--count", 20)
     assert code == 0 and len(out.splitlines()) == 20
     assert all(re.match(r" *\d+\.\d{3}us  queue 0  (arrival|departure)", line) for line in out.splitlines())
     code, out, _ = ctl("trace", "-j", "--count", 10)
     assert len([json.loads(line) for line in out.splitlines()]) == 10
+    with weir.Device(uri) as device:
+        device.trace_enable()
+        while not device.trace_level():
+            time.sleep(0.05)
+        device.trace_enable(False)
+    begun = json.loads(ctl("-j", "stats")[1])["time_ns"]
+    code, out, _ = ctl("trace", "-j", 0, "--count", 3)  # nothing that an earlier trace has left
+    assert all(json.loads(line)["time_ns"] >= begun for line in out.splitlines())
     code, out, _ = ctl("trace", "--csv", "--count", 5)
     columns = out.splitlines()[0].split(",")
     assert len(out.splitlines()) == 6 and all(len(line.split(",")) == len(columns) for line in out.splitlines())

@@ -142,7 +142,11 @@ def _help(context: Context, words: Words) -> int:
     rows = [["name", "range", "default", "what"]]
     for p in policy.parameters:
         bounds = (
-            " ".join(p.choices) if p.choices else "on, off" if p.kind == "flag" else f"{p.min:g} to {p.max:g} {p.unit}"
+            " ".join(p.choices)
+            if p.choices
+            else "on, off"
+            if p.kind == "flag"
+            else f"{text.number(p.min)} to {text.number(p.max)} {p.unit}".rstrip()
         )
         rows.append([p.name, bounds, p.default, p.help])
     widths = [max(len(r[i]) for r in rows) for i in range(3)]

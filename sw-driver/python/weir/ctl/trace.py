@@ -34,6 +34,9 @@ _ECNS = ("-", "ECT1", "ECT0", "CE")
 @contextmanager
 def _tracing(device: weir.Device, queue: int | None) -> Iterator[None]:
     was_on = device.register_read(_TRACE_CTRL) & 1
+    if not was_on:
+        for _ in device.trace():  # what an earlier trace has left
+            pass
     device.trace_enable(queues=None if queue is None else [queue])
     try:
         yield
