@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define DEFAULT_BAUD 1000000
-#define WAIT_MS 100 /* USB adapters hand over what they have every 16 ms */
+#define WAIT_MS 200 /* USB adapters hand over what they have every 16 ms */
 
 static const struct {
 	long baud;

@@ -201,7 +201,7 @@ static void *serve(void *ctx)
 /* Opens a device whose server damages one of `damage` answers; how many calls of it worked. */
 static int use(uint32_t damage, bool vicious, int calls)
 {
-	struct weir_line line = { .shared = true, .wait_ms = 20, .name = "test", .advice = "look" };
+	struct weir_line line = { .shared = true, .wait_ms = 150, .name = "test", .advice = "look" };
 	struct server *s = calloc(1, sizeof(*s));
 	struct weir_transport transport;
 	struct weir_queue_config config;

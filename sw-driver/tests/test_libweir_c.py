@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,16 @@ def test_an_installed_library_is_found_by_pkg_config_and_runs(tmp_path: Path) ->
         tmp_path / "use",
     )
     assert run(tmp_path / "use").startswith("-2 scheme 'usb' of device 'usb:' is not known")
+
+
+def test_the_python_package_works_with_an_installed_library_alone(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    run("make", "-s", "-C", LIBRARY, f"BUILD={tmp_path / 'build'}", f"RTL={RTL.resolve()}", f"DESTDIR={root}", "PREFIX=/usr",
+        "install")  # fmt: skip
+    shutil.copytree(ROOT / "sw-driver" / "python" / "weir", tmp_path / "a" / "b" / "c" / "weir")
+    done = subprocess.run([sys.executable, "-m", "weir.ctl", "queue", "help", "red"], capture_output=True, text=True, check=False,
+                          cwd=tmp_path, env={"PYTHONPATH": str(tmp_path / "a" / "b" / "c"), "WEIR_LIB": str(root / "usr/lib/libweir.so")})  # fmt: skip
+    assert done.returncode == 0 and "tc-red(8)" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("page", ["lib/man/libweir.3", "lib/man/weir-uri.7", "lib/man/weirctl.1"])
