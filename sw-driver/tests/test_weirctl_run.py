@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -82,6 +83,52 @@ def test_weirctl_on_every_transport(
         assert "max 20KB" in call("queue", "show", 3)
     call("stats")
     call("queue", "del", 3)
+
+
+def test_two_restores_at_once_leave_one_of_the_two(uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slowly, so that they would mix. Both name the same three queues, the core's shaper and its DSCPs; whoever is last has all of it."""
+    texts = {
+        n: f"weir: 1\ncore: {{shape: {{rate: {n}gbit}}, dscp: {{46: {n}}}}}\nqueues:\n"
+        + "".join(f"  {q}: {{policy: red, min: {n}KB, max: {4 * n}KB, weight: 0.0{n}}}\n" for q in (1, 2, 3))
+        for n in (1, 2)
+    }
+    for n, content in texts.items():
+        (tmp_path / str(n)).write_text(content)
+    seen, codes = [], []
+    replace = weir.Device.queue_replace
+
+    def slowly(device: weir.Device, *words: Any, **natural: Any) -> dict[str, Any]:
+        time.sleep(0.02)
+        return replace(device, *words, **natural)
+
+    monkeypatch.setattr(weir.Device, "queue_replace", slowly)
+
+    def restore(n: int) -> None:
+        for _ in range(5):
+            codes.append(main(["-d", uri, "restore", str(tmp_path / str(n))]))
+            with weir.Device(uri) as device, device.lock():
+                shown = [device.queue_show(q) for q in (1, 2, 3)]
+                seen.append(
+                    (
+                        device.shape_show()["rate"],
+                        device.dscp_map()[46],
+                        *(s["min"] for s in shown),
+                        *(s["max"] for s in shown),
+                    )
+                )
+
+    threads = [threading.Thread(target=restore, args=(n,)) for n in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == [0] * 10
+    assert {(round(rate / 1e9), *rest) for rate, *rest in seen} <= {
+        (n, n, *[n << 10] * 3, *[4 * n << 10] * 3) for n in (1, 2)
+    }
+    with weir.Device(uri) as device:
+        device.shape("1gbit")
+        device.dscp_map([0] * 64)
 
 
 def test_trace(ctl: Any, uri: str, tmp_path: Path) -> None:
@@ -264,8 +311,6 @@ def test_the_exporter_answers_over_http_and_tells_a_device_that_has_gone(uri: st
 def test_an_exporter_without_its_device_answers_503(register_map: RegisterFile) -> None:
     core = FakeCore(register_map)
     http = exporter.server(weir.Device(core), "127.0.0.1", 0)
-    import threading
-
     threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
     core.fail_at = 3
     with pytest.raises(urllib.error.HTTPError, match="503"):
