@@ -191,7 +191,10 @@ int weir_exchange(struct link *l)
 		if (status)
 			return status > 0 ? WEIR_OK : status;
 	}
-	snprintf(what, sizeof(what), "no answer to %d requests, %llu of them came back corrupted", MOST_TRIES,
-		 (unsigned long long)(l->counters.corrupted - corrupted));
+	if (l->counters.corrupted == corrupted)
+		snprintf(what, sizeof(what), "no answer to %d requests", MOST_TRIES);
+	else
+		snprintf(what, sizeof(what), "no good answer to %d requests, %llu damaged", MOST_TRIES,
+			 (unsigned long long)(l->counters.corrupted - corrupted));
 	return weir_line_failed(l, what);
 }

@@ -7,10 +7,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import weir
 from fake_core import POLICIES, FakeCore, RegisterFile
 from libweir_paths import ROOT, RTL
+
+# a machine that does other things as well makes an example slow, not wrong
+settings.register_profile("weir", deadline=None)
+settings.load_profile("weir")
 
 
 @pytest.fixture(scope="session")
