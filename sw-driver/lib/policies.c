@@ -101,3 +101,22 @@ int weir_queue_defaults_of(const char *policy, struct weir_queue_config *config)
 
 	return status || !flag ? status : weir_queue_set(config, flag, NULL);
 }
+
+void weir_capabilities_full(struct weir_capabilities *caps)
+{
+	*caps = (struct weir_capabilities){
+		.features = 1U << 16,
+		.queues = 4,
+		.data_width = 64,
+		.cells = 16384,
+		.cell_bytes = 64,
+		.descriptors = 16384,
+		.clock_hz = 156250000,
+		.line_rate = 10e9,
+		.link_rate = 10e9,
+	};
+	const struct weir_policy_info *info;
+
+	for (size_t i = 0; (info = weir_policy_at(i)); i++)
+		caps->features |= 1U << info->id;
+}

@@ -13,6 +13,8 @@
 #define ROOM_ONE 16.0      /* UQ36.4 bytes */
 #define BIT_NS_PER_BYTE 8e9 /* bit/s * ns a byte */
 #define NS_PER_US 1e3
+#define LEAST_CAPACITY 1e3
+#define MOST_CAPACITY 100e9
 #define DEFAULT_QOPT (1.0 / 16) /* of the limit, as in the paper */
 
 static const struct weir_row rows[] = {
@@ -25,7 +27,7 @@ static const struct weir_row rows[] = {
 	{ .parameter = { "qopt", "bytes", WEIR_KIND_SIZE, 0, MOST_BYTES, "limit_bytes/16", NULL, "FN Qopt",
 			 "queue that is aimed at" },
 	  .offset = WEIR_AT(fn.qopt), .span = WEIR_SPAN_BUFFER, .advice = "it fits the buffer" },
-	{ .parameter = { "capacity", "bit/s", WEIR_KIND_RATE, 1000, 100e9, "the link's rate", NULL, "FN mu",
+	{ .parameter = { "capacity", "bit/s", WEIR_KIND_RATE, LEAST_CAPACITY, MOST_CAPACITY, "the link's rate", NULL, "FN mu",
 			 "rate at which the queue empties" },
 	  .offset = WEIR_AT(fn.capacity), .advice = "give the rate at which the queue empties" },
 	{ .parameter = { "mean", "bytes", WEIR_KIND_SIZE, 16, 9216, "1514", NULL, "FN MaxPacketSize",
@@ -96,18 +98,19 @@ static void convert(const struct weir_queue_config *config, struct weir_queue_re
 }
 
 /* mu and Qopt are one number in the registers. mu is taken to be the link's rate, which is its default; if the sum is
- * less than that, Qopt is 0. Either way they convert to the same sum again. */
-static void part_room(const struct weir_capabilities *caps, uint32_t t, uint64_t room, struct weir_fn *own)
+ * less than that Qopt is 0, if it is so much more that Qopt would pass the limit, Qopt is the limit, and mu what remains.
+ * Either way they are legal and convert to the same sum again. */
+static void part_room(const struct weir_capabilities *caps, uint32_t t, uint64_t room, double limit, struct weir_fn *own)
 {
-	const double bytes = (double)room / ROOM_ONE;
+	const double bytes = (double)room / ROOM_ONE, t_ns = weir_from_wide_word(t, T_BIAS);
 
 	own->capacity = caps->link_rate;
 	own->qopt = bytes - drained(own->capacity, t);
-	if (own->qopt < -1 / ROOM_ONE && t) {
-		own->qopt = 0;
-		own->capacity = bytes * BIT_NS_PER_BYTE / weir_from_wide_word(t, T_BIAS);
-	} else if (room_of(own->capacity, t, fabs(round(own->qopt))) == room) {
+	if (room_of(own->capacity, t, fabs(round(own->qopt))) == room && round(own->qopt) <= limit) {
 		own->qopt = fabs(round(own->qopt));
+	} else if (t && (own->qopt < -1 / ROOM_ONE || own->qopt > limit)) {
+		own->qopt = own->qopt < 0 ? 0 : limit;
+		own->capacity = fmin(fmax((bytes - own->qopt) * BIT_NS_PER_BYTE / t_ns, LEAST_CAPACITY), MOST_CAPACITY);
 	} else {
 		own->qopt = fmax(own->qopt, 0);
 	}
@@ -129,7 +132,7 @@ static void convert_back(const struct weir_capabilities *caps, const struct weir
 	own->t = weir_shortest(weir_from_wide_word(t, T_BIAS) / NS_PER_US, t, t_word);
 	if (WEIR_TAKE(WEIR_SCALED_MANTISSA, mean))
 		own->mean = round(MEAN_ONE / weir_from_scaled_word(mean)); /* whole, so this is exact */
-	part_room(caps, t, room, own);
+	part_room(caps, t, room, config->limit_bytes, own);
 }
 
 /* ---- the windows' places in the pool ------------------------------------------------------------------- */
@@ -189,7 +192,7 @@ static int read_part(struct weir *w, unsigned int queue, struct part *part)
 static int place(struct weir *w, unsigned int queue, struct weir_queue_registers *r)
 {
 	const uint32_t size = WEIR_TAKE(WEIR_Q_FN_WINDOW_SIZE, weir_take(r, WEIR_Q_FN_WINDOW));
-	struct part taken[WEIR_QUEUES_KNOWN], own = { 0, 0 };
+	struct part taken[WEIR_MOST_QUEUES], own = { 0, 0 };
 	uint32_t base, largest = size, others = 0;
 	size_t count = 0;
 

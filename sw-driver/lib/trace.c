@@ -1,7 +1,7 @@
 /* The trace: control, reading from the host's FIFO, decoding (docs/architecture.md, Trace). */
 #include "device.h"
-#include "weir_regs.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -58,7 +58,6 @@ static int control(struct weir *w, int enable, uint32_t queues, uint32_t kinds)
 {
 	const uint32_t most = (1U << w->caps.queues) - 1;
 	uint32_t value = 0;
-	int status;
 
 	if (enable && !(w->caps.features >> FEATURE_TRACE & 1))
 		return weir_fail(WEIR_E_UNSUPPORTED, "the trace is not built into this core; use a preset with a trace");
@@ -71,52 +70,44 @@ static int control(struct weir *w, int enable, uint32_t queues, uint32_t kinds)
 			(kinds & WEIR_TRACE_DEPARTURES ? 1U : 0U) << WEIR_TRACE_CTRL_DEPARTURES_SHIFT |
 			(kinds & WEIR_TRACE_TICKS ? 1U : 0U) << WEIR_TRACE_CTRL_TICKS_SHIFT |
 			queues << WEIR_TRACE_CTRL_QUEUES_SHIFT;
-	status = weir_wr(w, WEIR_TRACE_CTRL, value);
-	return status ? status : weir_take_core(w);
+	return weir_write_core(w, WEIR_TRACE_CTRL, &value, 1);
 }
 
 int weir_trace_control(struct weir *w, int enable, uint32_t queues, uint32_t kinds)
 {
-	int status;
-
-	pthread_mutex_lock(&w->lock);
-	status = control(w, enable, queues, kinds);
-	pthread_mutex_unlock(&w->lock);
-	return status;
+	EXCLUSIVE(w, control(w, enable, queues, kinds));
 }
 
 int weir_trace_level(struct weir *w, unsigned int *records)
 {
-	int status;
-
-	pthread_mutex_lock(&w->lock);
-	status = weir_rd(w, WEIR_TRACE_LEVEL, records);
-	pthread_mutex_unlock(&w->lock);
-	return status;
+	LOCKED(w, weir_rd(w, WEIR_TRACE_LEVEL, records));
 }
 
-static int read_record(struct weir *w, struct weir_trace_record *record)
+/* A record is one request: if it has to be repeated, its data is read again, and must be that of no later one. */
+static int read_some(struct weir *w, struct weir_trace_record *records, size_t most)
 {
-	uint32_t words[WEIR_RECORD_WORDS], level;
-	int status = weir_rd(w, WEIR_TRACE_LEVEL, &level);
+	uint32_t words[WEIR_RECORD_WORDS], level, one = WEIR_ONE;
+	const struct weir_access list[] = {
+		{ WEIR_TRACE_POP, 1, &one, true },
+		{ WEIR_TRACE_DATA0, WEIR_RECORD_WORDS, words, false },
+		{ WEIR_TRACE_LEVEL, 1, &level, false },
+	};
+	int n = 0, status = most ? weir_rd(w, WEIR_TRACE_LEVEL, &level) : WEIR_OK;
 
-	if (status || !level)
-		return status;
-	status = weir_wr(w, WEIR_TRACE_POP, 1);
-	for (uint32_t i = 0; i < WEIR_RECORD_WORDS && !status; i++)
-		status = weir_rd(w, WEIR_TRACE_DATA0 + 4 * i, &words[i]);
-	if (status)
-		return status;
-	weir_trace_decode(words, record);
-	return 1;
+	while (!status && (size_t)n < most && n < INT_MAX && level) {
+		status = weir_transfer(w, list, WEIR_LENGTH(list));
+		if (!status)
+			weir_trace_decode(words, &records[n++]);
+	}
+	return n ? n : status; /* a failure after the first record will be met again */
 }
 
 int weir_trace_read(struct weir *w, struct weir_trace_record *record)
 {
-	int status;
+	EXCLUSIVE(w, read_some(w, record, 1));
+}
 
-	pthread_mutex_lock(&w->lock);
-	status = read_record(w, record);
-	pthread_mutex_unlock(&w->lock);
-	return status;
+int weir_trace_read_some(struct weir *w, struct weir_trace_record *records, size_t most)
+{
+	EXCLUSIVE(w, read_some(w, records, most));
 }

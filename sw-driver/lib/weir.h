@@ -26,7 +26,9 @@ enum weir_status {
 	WEIR_E_DEVICE = -6,      /* not a Weir core, or one that this library does not know */
 	WEIR_E_BUS = -7,         /* a register access failed */
 	WEIR_E_TIMEOUT = -8,     /* the core did not finish in time */
-	WEIR_E_MEMORY = -9       /* no memory */
+	WEIR_E_MEMORY = -9,      /* no memory */
+	WEIR_E_OPEN = -10,       /* the device is not there, or may not be used */
+	WEIR_E_BUSY = -11        /* another program uses the device */
 };
 
 /* The sentence for the last call of this thread that failed; "" if none did. Valid until the next failure. */
@@ -316,10 +318,30 @@ struct weir_bus {
 
 struct weir;
 
-/* Checks magic and version, reads what is built. `*w` is NULL when it fails. */
+/* Opens a device by its URI; checks magic and version, reads what is built. `*w` is NULL when it fails.
+ *   unix:PATH                 a socket, for instance of `weir-sim serve`
+ *   uart:/dev/ttyUSB0[@BAUD]  a serial line to a board, 8N1, 1000000 baud by default
+ *   pci:0000:01:00.0[/BAR]    a PCI function, BAR 0 by default, through sysfs; pci:/PATH for a UIO device or another file
+ *   sim:[PRESET | /PATH.so]   a cycle model of its own, in this process; WEIR_MODEL_DIR is where presets are built
+ * unix: and uart: speak the protocol of docs/register-protocol.md. */
+int weir_open(const char *uri, struct weir **w);
+/* The same for a bus of the caller's. */
 int weir_open_bus(const struct weir_bus *bus, struct weir **w);
 void weir_close(struct weir *w);
 int weir_get_capabilities(struct weir *w, struct weir_capabilities *caps);
+
+/* Keeps others, threads and as far as the transport can other programs, from the device until weir_unlock(): for
+ * changes that need several calls. Calls of this thread go through; it may be nested. */
+int weir_lock(struct weir *w);
+int weir_unlock(struct weir *w);
+
+/* What the line below unix: and uart: has carried; all 0 for others. */
+struct weir_link_counters {
+	uint64_t requests, repeated; /* repeated: sent once more, because no good answer came */
+	uint64_t corrupted;          /* frames that came with a wrong checksum or cut */
+	uint64_t bytes_out, bytes_in;
+};
+int weir_get_link_counters(struct weir *w, struct weir_link_counters *counters);
 
 int weir_queue_check(struct weir *w, unsigned int queue, const struct weir_queue_config *config);
 /* Checks everything, then writes the shadow registers and takes them over at once. Cells that are reserved come
@@ -439,6 +461,21 @@ int weir_core_counters(struct weir *w, struct weir_core_counters *counters);
 int weir_live(struct weir *w, unsigned int queue, struct weir_live *live);
 int weir_core_live(struct weir *w, struct weir_core_live *live);
 
+#define WEIR_MOST_QUEUES 8
+
+/* Everything that is counted, of one instant, and the live values of just before it. */
+struct weir_state {
+	uint32_t queues;
+	struct weir_core_live core_live;
+	struct weir_core_counters core;
+	struct weir_live live[WEIR_MOST_QUEUES];
+	struct weir_counters queue[WEIR_MOST_QUEUES];
+};
+
+/* A snapshot and all of it, in two requests where the transport can; histograms = 0 leaves out the sojourn times
+ * (they are 0 then). */
+int weir_snapshot_all(struct weir *w, struct weir_state *state, int histograms);
+
 /* ---- trace --------------------------------------------------------------------------------------------- */
 
 #define WEIR_RECORD_WORDS 12
@@ -470,6 +507,8 @@ int weir_trace_control(struct weir *w, int enable, uint32_t queues, uint32_t kin
 int weir_trace_level(struct weir *w, unsigned int *records);
 /* The next record: 1, or 0 when none waits. */
 int weir_trace_read(struct weir *w, struct weir_trace_record *record);
+/* Up to `most` records that wait: how many, or 0. */
+int weir_trace_read_some(struct weir *w, struct weir_trace_record *records, size_t most);
 void weir_trace_decode(const uint32_t words[WEIR_RECORD_WORDS], struct weir_trace_record *record);
 
 /* ---- registers ----------------------------------------------------------------------------------------- */

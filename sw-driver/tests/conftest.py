@@ -7,10 +7,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import weir
 from fake_core import POLICIES, FakeCore, RegisterFile
 from libweir_paths import ROOT, RTL
+
+# a machine that does other things as well makes an example slow, not wrong
+settings.register_profile("weir", deadline=None)
+settings.load_profile("weir")
 
 
 @pytest.fixture(scope="session")
@@ -19,6 +24,12 @@ def register_map() -> RegisterFile:
     assert path.is_file(), f"{path} is missing; run: make rtl"
     page = (ROOT / "docs" / "policy-registers.md").read_text(encoding="utf-8")
     return RegisterFile(json.loads(path.read_text(encoding="utf-8")), page)
+
+
+@pytest.fixture(scope="session")
+def register_map_file(register_map: RegisterFile) -> RegisterFile:
+    """The same; hypothesis wants fixtures that outlive an example."""
+    return register_map
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ class FakeCore:
         built = {
             "MAGIC": self.magic,
             "VERSION": self.version,
-            "FEATURES": sum(1 << POLICIES.index(p) for p in self.policies) | 1 << 16 | self.jumbo << 17,
+            "FEATURES": sum(1 << POLICIES.index(p) for p in self.policies) | 1 << 16 | 3 * self.jumbo << 17,
             "PARAMS": 64 << 8 | self.queues,
             "CELLS": self.cells,
             "DESCRIPTORS": self.descriptors,

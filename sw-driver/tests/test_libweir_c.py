@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,53 @@ def test_the_library_needs_nothing_but_libc_and_exports_nothing_but_weir(tmp_pat
     assert needed <= {"libm", "libc", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64"}
     names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", tmp_path / "libweir.so").splitlines()]
     assert names and all(name.startswith("weir_") for name in names)
+
+
+def test_an_installed_library_is_found_by_pkg_config_and_runs(tmp_path: Path) -> None:
+    """`make install DESTDIR=`; a program that is built and run from there alone."""
+    root = tmp_path / "root"
+    run("make", "-s", "-C", LIBRARY, f"BUILD={tmp_path / 'build'}", f"RTL={RTL.resolve()}", f"DESTDIR={root}", "PREFIX=/usr",
+        "install")  # fmt: skip
+    found = {str(p.relative_to(root)) for p in root.rglob("*") if not p.is_dir()}
+    assert found == {
+        "usr/include/weir.h", "usr/lib/libweir.a", "usr/lib/libweir.so", "usr/lib/libweir.so.0.2", "usr/lib/libweir.so.0.2.0",
+        "usr/lib/pkgconfig/weir.pc", "usr/share/man/man1/weirctl.1", "usr/share/man/man3/libweir.3", "usr/share/man/man7/weir-uri.7",
+    }  # fmt: skip
+    described = (root / "usr/lib/pkgconfig/weir.pc").read_text(encoding="ascii")
+    assert "@" not in described and "libdir=/usr/lib\n" in described and "Libs: -L${libdir} -lweir\n" in described
+    source = tmp_path / "use.c"
+    source.write_text(
+        '#include <stdio.h>\n#include <weir.h>\nint main(void) { struct weir *w; int s = weir_open("usb:", &w);\n'
+        'printf("%d %s\\n", s, weir_error()); return 0; }\n',
+        encoding="ascii",
+    )
+    run(
+        "cc",
+        source,
+        f"-I{root}/usr/include",
+        f"-L{root}/usr/lib",
+        f"-Wl,-rpath,{root}/usr/lib",
+        "-lweir",
+        "-o",
+        tmp_path / "use",
+    )
+    assert run(tmp_path / "use").startswith("-2 scheme 'usb' of device 'usb:' is not known")
+
+
+def test_the_python_package_works_with_an_installed_library_alone(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    run("make", "-s", "-C", LIBRARY, f"BUILD={tmp_path / 'build'}", f"RTL={RTL.resolve()}", f"DESTDIR={root}", "PREFIX=/usr",
+        "install")  # fmt: skip
+    shutil.copytree(ROOT / "sw-driver" / "python" / "weir", tmp_path / "a" / "b" / "c" / "weir")
+    done = subprocess.run([sys.executable, "-m", "weir.ctl", "queue", "help", "red"], capture_output=True, text=True, check=False,
+                          cwd=tmp_path, env={"PYTHONPATH": str(tmp_path / "a" / "b" / "c"), "WEIR_LIB": str(root / "usr/lib/libweir.so")})  # fmt: skip
+    assert done.returncode == 0 and "tc-red(8)" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("page", ["lib/man/libweir.3", "lib/man/weir-uri.7", "lib/man/weirctl.1"])
+def test_manual_pages_are_formatted_without_a_complaint(page: str) -> None:
+    if shutil.which("groff") is None:
+        pytest.skip("needs groff")
+    done = subprocess.run(["groff", "-mdoc", "-Tutf8", "-ww", "-z", str(ROOT / "sw-driver" / page)], capture_output=True,
+                          text=True, check=False)  # fmt: skip
+    assert done.returncode == 0 and done.stderr == ""

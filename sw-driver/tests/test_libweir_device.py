@@ -310,11 +310,13 @@ def test_threads_do_not_mix_their_configurations(core: FakeCore, device: weir.De
 def test_core_registers(core: FakeCore, device: weir.Device) -> None:
     assert device.default_queue(2) == 2 and core.applied("DEFAULT_QUEUE") == 2
     assert device.max_frame(1518) == 1518 and core.applied("MAX_FRAME") == 1518
-    assert device.jumbo() == {"mode": "opaque", "ethertype": 0x88B5, "protocol": 253}
-    assert device.jumbo("split") == {"mode": "split", "ethertype": 0x88B5, "protocol": 253}
-    assert (core.applied("JUMBO"), core.applied("JUMBO_TYPE")) == (1, 253 << 16 | 0x88B5)
-    assert device.jumbo("opaque", 0x88B6, 254)["mode"] == "opaque"
-    assert (core.applied("JUMBO"), core.applied("JUMBO_TYPE")) == (0, 254 << 16 | 0x88B6)
+    of_reset = {"ethertype": 0x88B5, "protocol": 253, "form": "l2", "tick": 6}
+    assert device.jumbo() == {"mode": "opaque"} | of_reset
+    assert device.jumbo("split") == {"mode": "split"} | of_reset
+    assert (core.applied("JUMBO"), core.applied("JUMBO_TYPE")) == (1 | 6 << 8, 253 << 16 | 0x88B5)
+    assert device.jumbo("opaque", 0x88B6, 254, form="l3", tick=16)["mode"] == "opaque"
+    assert (core.applied("JUMBO"), core.applied("JUMBO_TYPE")) == (1 << 4 | 16 << 8, 254 << 16 | 0x88B6)
+    assert device.jumbo() == {"mode": "opaque", "ethertype": 0x88B6, "protocol": 254, "form": "l3", "tick": 16}
     device.fix_draw(0xABCDEF)
     assert core.applied("LFSR_FIXED") == 1 << 31 | 0xABCDEF
     device.fix_draw(None)
@@ -349,10 +351,34 @@ def put(core: FakeCore, name: str, value: int, queue: int | None = None) -> None
     core.words[core.address(f"{name}_HI", queue)] = value >> 32
 
 
+def test_merging(core: FakeCore, device: weir.Device) -> None:
+    assert device.merge(0) == {"mode": "off", "max_bytes": 9216, "max_sum": 8960, "max_count": 448}
+    assert device.merge(3, "flow", 1500, max_count=2) == {
+        "mode": "flow",
+        "max_bytes": 1500,
+        "max_sum": 8960,
+        "max_count": 2,
+    }
+    names = ("MERGE", "MERGE_MAX_BYTES", "MERGE_MAX_SUM", "MERGE_MAX_COUNT")
+    assert [core.applied(name, 3) for name in names] == [1, 1500, 8960, 2]
+    before = list(core.log)
+    for arguments, sentence in (
+        ((4, "flow"), "queue 4 is out of range"),
+        ((0, "class"), "merge mode 'class' is not known; allowed is off or flow"),
+        ((0, "flow", 63), "merge max_bytes 63 is out of range: allowed is 64 to 9216"),
+        ((0, "flow", 9217), "max_bytes 9217"),
+        ((0, "flow", 0, 39), "merge max_sum 39 is out of range: allowed is 40 to 8960"),
+        ((0, "flow", 0, 0, 1), "merge max_count 1 is out of range: allowed is 2 to 448"),
+    ):
+        with pytest.raises(weir.WeirError, match=sentence):
+            device.merge(*arguments)
+    assert core.log == before
+
+
 def test_every_counter_is_read_from_its_own_registers(core: FakeCore, device: weir.Device) -> None:
     queue_names = ["in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
                    "out", "link_down", "front", "head_dropped", "head_marked"]  # fmt: skip
-    jumbo_names = ["malformed", "jumbo_in", "split_discarded", "rx_wire"]
+    jumbo_names = ["malformed", "jumbo_in", "split_discarded", "rx_wire", "jumbo_out", "merged"]
     core_names = ["rx", "tx", "bad", "runt", "oversize", "ingress_overflow"]
     for q in range(4):
         for i, name in enumerate(queue_names):

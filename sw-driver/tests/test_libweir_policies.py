@@ -330,13 +330,8 @@ def test_fn(window: int, t: float, qopt: int, capacity: float, mean: int, flags:
     assert exact.relative_error(exact.scaled_word(words["FN_MEAN"]), Fraction(1 << 20, mean)) <= MANTISSA_ERROR
     half = exact.wide_word(words["FN_HALF_T2"], bias=0)
     assert exact.relative_error(half, t_ns * t_ns / 2) <= MANTISSA_ERROR
-    # the sum is all that the registers have; what is read back is a way to write it
-    try:
-        shown = back("fn", words)
-    except weir.WeirError as refused:
-        shown = weir.convert_queue_back("fn", words)
-        over = shown["qopt"] > 60000  # more than the link drains is taken for Qopt
-        assert over and refused.message.startswith("qopt") or shown["capacity"] < 1000
+    # the sum is all that the registers have; what is read back is a legal way to write it
+    shown = back("fn", words)
     assert math.isclose(shown["t"], t, rel_tol=SHORTEST) and shown["window"] == window and shown["mean"] == mean
     again = Fraction(shown["capacity"]) * t_ns / (8 * 10**9) + Fraction(shown["qopt"])
     assert abs(again - room) <= Fraction(1, 16) + wanted / (1 << 48)

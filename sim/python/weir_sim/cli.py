@@ -178,6 +178,19 @@ def _waves(a: argparse.Namespace) -> int:
     return run(a.output, a.preset)
 
 
+def _serve(a: argparse.Namespace) -> int:
+    from .serve import Options, run
+    from .traffic import source
+
+    if a.socket is None and a.pty is None:
+        raise UsageError("serve: name a place: --socket PATH, --pty PATH or both")
+    if not (a.slow >= 0 and a.slow < float("inf")) or not (a.speedup > 0 and a.speedup < float("inf")):
+        raise UsageError("--slow must be a number from 0, --speedup a positive one")
+    traffic = source(a.traffic, a.speedup, a.seed) if a.traffic else None
+    rate = None if a.link_rate is None else _rate(a.link_rate)
+    return run(Options(a.preset, a.socket, a.pty, traffic, rate, a.slow))
+
+
 def _policies(a: argparse.Namespace) -> int:
     from .report import policies
 
@@ -243,6 +256,19 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--preset", default="full", help="core to measure (default %(default)s)")
     p.add_argument("--quick", action="store_true", help="a tenth of the frames, for a look")
     p.set_defaults(run=_bench)
+
+    p = verbs.add_parser("serve", help="offer a core to libweir and weirctl", description=(
+        "Runs a core and answers the register protocol (docs/register-protocol.md) until it is interrupted. Simulated time "
+        "follows real time, --slow times slower; a rate in weirctl is one in simulated time."))  # fmt: skip
+    p.add_argument("--preset", default="full", help="core to simulate (default %(default)s)")
+    p.add_argument("--socket", type=Path, metavar="PATH", help="UNIX socket to serve: weirctl -d unix:PATH")
+    p.add_argument("--pty", type=Path, metavar="PATH", help="link to a pseudo-terminal to serve: weirctl -d uart:PATH")
+    p.add_argument("--traffic", metavar="RATE|PCAP", help="random traffic of that rate, or a capture again and again (default none)")  # fmt: skip # noqa: E501
+    p.add_argument("--speedup", type=float, default=1.0, metavar="X", help="divide the times of the capture by X (default 1)")  # fmt: skip # noqa: E501
+    p.add_argument("--link-rate", metavar="RATE", help="shape the link to this rate at the start (default off)")
+    p.add_argument("--slow", type=float, default=1000.0, metavar="N", help="N seconds pass for one of simulated time (default %(default)g); 0: time passes by register accesses alone")  # fmt: skip # noqa: E501
+    p.add_argument("--seed", type=lambda text: int(text, 0), default=1, metavar="N", help="seed of the random traffic (default 1)")  # fmt: skip # noqa: E501
+    p.set_defaults(run=_serve)
 
     p = verbs.add_parser("waves", help="write the waveform of a short, busy scene")
     p.add_argument("output", type=Path, nargs="?", default=native.root() / "build" / "waves" / "core.vcd", metavar="OUT.vcd", help="file to write (default build/waves/core.vcd)")  # fmt: skip # noqa: E501

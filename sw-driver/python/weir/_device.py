@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
@@ -143,6 +144,27 @@ class CoreLive:
 
 
 @dataclass(frozen=True)
+class State:
+    """Everything that is counted, of one instant, and the live values of just before it."""
+
+    core: CoreCounters
+    core_live: CoreLive
+    queues: tuple[QueueCounters, ...]
+    live: tuple[QueueLive, ...]
+
+
+@dataclass(frozen=True)
+class LinkCounters:
+    """What a line of the register protocol has carried; `repeated` requests had no good answer before."""
+
+    requests: int
+    repeated: int
+    corrupted: int
+    bytes_out: int
+    bytes_in: int
+
+
+@dataclass(frozen=True)
 class TraceRecord:
     """One decision (kind "arrival"), departure or tick; q is before an arrival, after a departure.
 
@@ -228,17 +250,49 @@ def _count(c: Any) -> Count:
     return Count(c.packets, c.bytes)
 
 
+_QUEUE_COUNTS = ("in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
+                 "out", "link_down", "front", "head_dropped", "head_marked")  # fmt: skip
+_CORE_COUNTS = ("rx", "tx", "bad", "runt", "oversize", "ingress_overflow", "malformed", "jumbo_in", "split_discarded",
+                "rx_wire", "jumbo_out", "merged", "tx_wire")  # fmt: skip
+
+
+def _queue_counters(c: Any) -> QueueCounters:
+    return QueueCounters(sojourn=tuple(c.sojourn), **{name: _count(getattr(c, name)) for name in _QUEUE_COUNTS})
+
+
+def _core_counters(c: Any) -> CoreCounters:
+    counts = {name: _count(getattr(c, name)) for name in _CORE_COUNTS}
+    return CoreCounters(
+        evicted=c.evicted, trace_lost=c.trace_lost, throttled_ns=c.throttled_ns, uptime=c.uptime, **counts
+    )
+
+
+def _queue_live(c: Any) -> QueueLive:
+    return QueueLive(c.bytes, c.packets, c.frames, c.cells, c.average, c.peak_bytes, c.peak_packets)
+
+
+def _core_live(c: Any) -> CoreLive:
+    return CoreLive(c.now_ns, c.free_cells, c.free_cells_min, c.held_packets, c.generation, bool(c.link_up),
+                    bool(c.resetting), bool(c.quiet))  # fmt: skip
+
+
 class Device:
     """A core, configured in natural units.
 
-    `bus` has `csr_read(address) -> int` and `csr_write(address, value)`, which raise when an access fails, or is a
+    `bus` is a URI ("unix:PATH", "uart:/dev/ttyUSB0@1000000", "pci:0000:01:00.0", "sim:full"; see weir_open() in weir.h),
+    or has `csr_read(address) -> int` and `csr_write(address, value)`, which raise when an access fails, or is a
     NativeBus. Every method raises WeirError; nothing is written when a value is refused. What the bus raised is the
     error's `__cause__`. May be used from several threads. Usable as a context manager.
     """
 
-    def __init__(self, bus: Bus | NativeBus) -> None:
+    def __init__(self, bus: str | Bus | NativeBus) -> None:
         self._failed = threading.local()
         self._handle: Any = ffi.NULL
+        handle = ffi.new("struct weir **")
+        if isinstance(bus, str):
+            self._check(lib.weir_open(bus.encode(), handle))
+            self._handle = handle[0]
+            return
         c_bus = ffi.new("struct weir_bus *")
         if isinstance(bus, NativeBus):
             c_bus.ctx = ffi.cast("void *", bus.context)
@@ -247,7 +301,6 @@ class Device:
             self._keep: Any = bus
         else:
             c_bus.read, c_bus.write = self._keep = self._callbacks(bus)
-        handle = ffi.new("struct weir **")
         self._check(lib.weir_open_bus(c_bus, handle))
         self._handle = handle[0]
 
@@ -315,6 +368,21 @@ class Device:
         self._call(lib.weir_get_capabilities, c)
         return _capabilities(c)
 
+    @contextmanager
+    def lock(self) -> Iterator[Device]:
+        """Keeps other threads, and other programs as far as the transport can, from the device meanwhile."""
+        self._call(lib.weir_lock)
+        try:
+            yield self
+        finally:
+            self._call(lib.weir_unlock)
+
+    def link_counters(self) -> LinkCounters:
+        """What the line below unix: and uart: has carried."""
+        c = ffi.new("struct weir_link_counters *")
+        self._call(lib.weir_get_link_counters, c)
+        return LinkCounters(c.requests, c.repeated, c.corrupted, c.bytes_out, c.bytes_in)
+
     # ---- queues
 
     def queue_check(self, queue: int, policy: str | int, **natural: Value) -> None:
@@ -329,10 +397,11 @@ class Device:
     def queue_change(self, queue: int, **natural: Value) -> dict[str, Any]:
         """Changes only what is named. Answers what the registers now say."""
         config = ffi.new("struct weir_queue_config *")
-        self._call(lib.weir_queue_read, _unsigned("queue", queue), config)
-        set_config(config, natural)
-        self._call(lib.weir_queue_apply, queue, config)
-        return self.queue_show(queue)
+        with self.lock():
+            self._call(lib.weir_queue_read, _unsigned("queue", queue), config)
+            set_config(config, natural)
+            self._call(lib.weir_queue_apply, queue, config)
+            return self.queue_show(queue)
 
     def queue_show(self, queue: int) -> dict[str, Any]:
         """A queue's configuration in natural units, as read back from its registers."""
@@ -455,67 +524,35 @@ class Device:
         """A queue's counters at the last snapshot."""
         c = ffi.new("struct weir_counters *")
         self._call(lib.weir_counters, _unsigned("queue", queue), c)
-        return QueueCounters(
-            _count(c.in_not_ect),
-            _count(c.in_ect1),
-            _count(c.in_ect0),
-            _count(c.in_ce),
-            _count(c.early),
-            _count(c.forced),
-            _count(c.overflow),
-            _count(c.marked),
-            _count(c.already_ce),
-            _count(c.out),
-            _count(c.link_down),
-            _count(c.front),
-            _count(c.head_dropped),
-            _count(c.head_marked),
-            tuple(c.sojourn),
-        )
+        return _queue_counters(c)
 
     def core_counters(self) -> CoreCounters:
         """The core's counters at the last snapshot."""
         c = ffi.new("struct weir_core_counters *")
         self._call(lib.weir_core_counters, c)
-        return CoreCounters(
-            _count(c.rx),
-            _count(c.tx),
-            _count(c.bad),
-            _count(c.runt),
-            _count(c.oversize),
-            _count(c.ingress_overflow),
-            _count(c.malformed),
-            _count(c.jumbo_in),
-            _count(c.split_discarded),
-            _count(c.rx_wire),
-            _count(c.jumbo_out),
-            _count(c.merged),
-            _count(c.tx_wire),
-            c.evicted,
-            c.trace_lost,
-            c.throttled_ns,
-            c.uptime,
-        )
+        return _core_counters(c)
 
     def live(self, queue: int) -> QueueLive:
         """A queue as it stands."""
         c = ffi.new("struct weir_live *")
         self._call(lib.weir_live, _unsigned("queue", queue), c)
-        return QueueLive(c.bytes, c.packets, c.frames, c.cells, c.average, c.peak_bytes, c.peak_packets)
+        return _queue_live(c)
 
     def core_live(self) -> CoreLive:
         """The core as it stands."""
         c = ffi.new("struct weir_core_live *")
         self._call(lib.weir_core_live, c)
-        return CoreLive(
-            c.now_ns,
-            c.free_cells,
-            c.free_cells_min,
-            c.held_packets,
-            c.generation,
-            bool(c.link_up),
-            bool(c.resetting),
-            bool(c.quiet),
+        return _core_live(c)
+
+    def state(self, histograms: bool = True) -> State:
+        """A snapshot of all counters and the live values, in two requests where the line below can."""
+        c = ffi.new("struct weir_state *")
+        self._call(lib.weir_snapshot_all, c, int(histograms))
+        return State(
+            _core_counters(c.core),
+            _core_live(c.core_live),
+            tuple(_queue_counters(q) for q in c.queue[0 : c.queues]),
+            tuple(_queue_live(q) for q in c.live[0 : c.queues]),
         )
 
     # ---- trace
@@ -555,8 +592,9 @@ class Device:
 
     def trace(self) -> Iterator[TraceRecord]:
         """The records that wait, until none is left."""
-        while (record := self.trace_read()) is not None:
-            yield record
+        records = ffi.new("struct weir_trace_record[16]")
+        while n := self._call(lib.weir_trace_read_some, records, 16):
+            yield from [_record(r) for r in records[0:n]]
 
     # ---- registers
 

@@ -9,24 +9,37 @@ from typing import Any, ClassVar, cast
 
 import cffi
 
-_HERE = Path(__file__).resolve()
-_ROOT = _HERE.parents[3]
-_HEADER = _ROOT / "sw-driver" / "lib" / "weir.h"
+_ROOT = Path(__file__).resolve().parents[3]
+_INSTALLED = ("/usr/local/lib/libweir.so", "/usr/lib/libweir.so")
 
 
 def _library_path() -> Path:
-    """The shared library: WEIR_LIB if it is set, else build/lib in the repository."""
+    """The shared library: WEIR_LIB if it is set, else build/lib in the repository, else an installed one."""
     named = os.environ.get("WEIR_LIB")
-    path = Path(named) if named else _ROOT / "build" / "lib" / "libweir.so"
-    if not path.is_file():
-        how = "check WEIR_LIB" if named else "build it with: make -C sw-driver/lib BUILD=../../build/lib"
-        raise ImportError(f"libweir is not at {path}; {how}")
-    return path
+    built = _ROOT / "build" / "lib" / "libweir.so"
+    paths = [Path(named)] if named else [built, *map(Path, _INSTALLED)]
+    for path in paths:
+        if path.is_file():
+            return path
+    how = "check WEIR_LIB" if named else "build it with: make -C sw-driver/lib BUILD=../../build/lib, or install it"
+    raise ImportError(f"libweir is not at {paths[0]}; {how}")
+
+
+def _header() -> Path:
+    """weir.h of the repository, or the one that is installed with the library."""
+    ours = _ROOT / "sw-driver" / "lib" / "weir.h"
+    theirs = [folder / "include" / "weir.h" for folder in _library_path().resolve().parents]
+    for path in [ours, *theirs]:
+        if path.is_file():
+            return path
+    raise ImportError(
+        f"weir.h is neither at {ours} nor in an include folder above {_library_path()}; install it with the library"
+    )
 
 
 def _declarations() -> str:
     """weir.h as cffi reads it: no preprocessor lines but plain numeric constants, no C++ wrapper."""
-    text = _HEADER.read_text(encoding="utf-8")
+    text = _header().read_text(encoding="utf-8")
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
     kept = [
@@ -59,6 +72,8 @@ class WeirError(Exception):
         -7: "BUS",
         -8: "TIMEOUT",
         -9: "MEMORY",
+        -10: "OPEN",
+        -11: "BUSY",
     }
 
     def __init__(self, code: int, message: str) -> None:

@@ -1,0 +1,263 @@
+"""`weir-sim serve`: a cycle model behind a UNIX socket or a pseudo-terminal, for libweir and weirctl."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import stat
+import sys
+import time
+import tty
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from .core import BusError, Core
+from .errors import UsageError
+from .protocol import SILENT, SLVERR, Answerer, Decoder, Refused, encode
+
+SLICE_NS = 10_000
+"""Simulated time between two looks at the clients: a few ms of a busy core."""
+LEAD_NS = 100_000
+"""Traffic is on the line for so long ahead, because register accesses let time pass as well."""
+HOLD_S = 5.0
+"""A client that holds the device and says nothing for so long loses it."""
+MOST_WAITING = 1 << 20
+"""Bytes that may wait for a client that does not read."""
+
+
+class Source(Protocol):
+    """Traffic: sends frames ahead of time."""
+
+    def feed(self, core: Core, until_ns: int) -> None:
+        """Sends what is due before a time."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is served and how. `slow` is real time by simulated time; 0: time passes by register accesses alone."""
+
+    preset: str = "full"
+    socket: Path | None = None
+    pty: Path | None = None
+    source: Source | None = None
+    link_rate: float | None = None
+    slow: float = 1000.0
+
+
+class _Registers:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def read(self, address: int) -> int:
+        try:
+            return self._core.csr_read(address)
+        except BusError as error:
+            raise Refused(SLVERR if "SLVERR" in str(error) else SILENT) from None
+
+    def write(self, address: int, value: int) -> None:
+        try:
+            self._core.csr_write(address, value)
+        except BusError as error:
+            raise Refused(SLVERR if "SLVERR" in str(error) else SILENT) from None
+
+
+@dataclass(eq=False)
+class _Client:
+    """A connection, or the terminal: bytes in, bytes out."""
+
+    descriptor: int
+    answerer: Answerer | None = None
+    decoder: Decoder = field(default_factory=Decoder)
+    waiting: bytearray = field(default_factory=bytearray)
+    connection: socket.socket | None = None
+
+
+class Server:
+    """A core and its clients. `turn` has to be called again and again; one thread does it."""
+
+    def __init__(self, core: Core, options: Options) -> None:
+        self.core = core
+        self._options = options
+        self._selector = selectors.DefaultSelector()
+        self._registers = _Registers(core)
+        self._holder: _Client | None = None
+        self._held_until = 0.0
+        self._link: Path | None = None
+        self._listener: socket.socket | None = None
+        self._line: int | None = None
+        core.keep(frames=False, trace=False)
+        self._real, self._simulated = time.monotonic(), core.now_ns
+        if options.socket is not None:
+            self._listen(options.socket)
+        if options.pty is not None:
+            self._open_terminal(options.pty)
+
+    # ---- places
+
+    def _listen(self, path: Path) -> None:
+        _free_place(path)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._listener.bind(str(path))
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror or error}") from None
+        self._listener.listen()
+        self._listener.setblocking(False)
+        self._selector.register(self._listener, selectors.EVENT_READ, None)
+
+    def _open_terminal(self, link: Path) -> None:
+        if link.is_symlink():
+            link.unlink()
+        self._line, far = os.openpty()
+        tty.setraw(far)
+        os.set_blocking(self._line, False)
+        self._link = link
+        link.symlink_to(os.ttyname(far))
+        self._far = far  # kept open, or the line would end with its first client
+        self._add(_Client(self._line))
+
+    def _add(self, client: _Client) -> None:
+        client.answerer = Answerer(
+            self._registers, lambda on: self._hold(client, on), lambda: self._holder in (None, client)
+        )
+        self._selector.register(client.descriptor, selectors.EVENT_READ, client)
+
+    def _hold(self, client: _Client, on: bool) -> bool:
+        self._holder = client if on else None
+        return True
+
+    # ---- clients
+
+    def _accept(self) -> None:
+        assert self._listener is not None
+        connection, _ = self._listener.accept()
+        connection.setblocking(False)
+        self._add(_Client(connection.fileno(), connection=connection))
+
+    def _drop(self, client: _Client) -> None:
+        if self._holder is client:
+            self._holder = None
+        self._selector.unregister(client.descriptor)
+        if client.connection is not None:
+            client.connection.close()
+
+    def _read(self, client: _Client) -> None:
+        try:
+            data = os.read(client.descriptor, 4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data and client.connection is not None:
+            self._drop(client)
+            return
+        assert client.answerer is not None
+        for payload in client.decoder.feed(data):
+            if self._holder is client:
+                self._held_until = time.monotonic() + HOLD_S
+            answer = client.answerer.answer(payload)
+            if self._holder is client:
+                self._held_until = time.monotonic() + HOLD_S
+            if answer is not None:
+                client.waiting += encode(answer)
+        self._write(client)
+
+    def _write(self, client: _Client) -> None:
+        try:
+            while client.waiting:
+                del client.waiting[: os.write(client.descriptor, client.waiting)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._drop(client)
+            return
+        if len(client.waiting) > MOST_WAITING:
+            self._drop(client)
+            return
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.waiting else 0)
+        self._selector.modify(client.descriptor, events, client)
+
+    # ---- time
+
+    def _due(self) -> int:
+        """How far simulated time should be."""
+        if not self._options.slow:
+            return self.core.now_ns
+        return self._simulated + int((time.monotonic() - self._real) * 1e9 / self._options.slow)
+
+    def turn(self) -> None:
+        """Serves who wants something and lets some time pass."""
+        core, due = self.core, self._due()
+        if self._options.source is not None:
+            self._options.source.feed(core, core.now_ns + LEAD_NS)
+        ahead = due - core.now_ns
+        wait = 0.0 if ahead > 0 else min(0.1, -ahead * self._options.slow / 1e9 + 0.001)
+        if self._holder is not None and time.monotonic() > self._held_until:
+            self._holder = None
+        for key, events in self._selector.select(wait if self._options.slow else 0.5):
+            if key.data is None:
+                self._accept()
+            elif events & selectors.EVENT_READ:
+                self._read(key.data)
+            else:
+                self._write(key.data)
+        if ahead > 0:
+            core.run_until(min(due, core.now_ns + SLICE_NS))
+            if ahead > 100 * SLICE_NS:  # the model cannot keep up: time is what it has reached
+                self._real, self._simulated = time.monotonic(), core.now_ns
+
+    def close(self) -> None:
+        """Lets the clients and the places go."""
+        for key in list(self._selector.get_map().values()):
+            if key.data is not None and key.data.connection is not None:
+                key.data.connection.close()
+        self._selector.close()
+        if self._listener is not None:
+            self._listener.close()
+            if self._options.socket is not None:
+                self._options.socket.unlink(missing_ok=True)
+        if self._line is not None and self._link is not None:
+            self._link.unlink(missing_ok=True)
+            os.close(self._line)
+            os.close(self._far)
+
+
+def _free_place(path: Path) -> None:
+    """Removes a socket that nobody serves any more; refuses what is something else."""
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: the directory {path.parent} does not exist")
+    if len(os.fsencode(path)) > 107:
+        raise UsageError(f"{path}: a socket's path has at most 107 bytes; choose a shorter one")
+    if not path.exists():
+        return
+    if not stat.S_ISSOCK(path.stat().st_mode):
+        raise UsageError(f"{path}: is not a socket; choose another path")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            path.unlink(missing_ok=True)
+            return
+    raise UsageError(f"{path}: another server is there; choose another path")
+
+
+def run(options: Options, say: Callable[[str], None] = lambda line: print(line, flush=True)) -> int:
+    """Serves until it is interrupted."""
+    core = Core(options.preset, egress="mac")
+    if options.link_rate is not None:
+        core.device.shape(options.link_rate)
+    server = Server(core, options)
+    try:
+        for name, place in (("unix", options.socket), ("uart", options.pty)):
+            if place is not None:
+                say(f"preset {options.preset} at {name}:{place}; try: weirctl -d {name}:{place} queue show")
+        while True:
+            server.turn()
+    except KeyboardInterrupt:
+        print("", file=sys.stderr)
+        return 0
+    finally:
+        server.close()

@@ -1,0 +1,256 @@
+"""`weirctl class`, `shape`, `split`, `merge` and `reset`: what belongs to the core as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import weir
+
+from . import text
+from .context import Context
+from .errors import Ended, Refusal
+from .words import Words, whole
+
+CLASS_HELP = """\
+weirctl class show                         which queue packets go to, by DSCP; -j: JSON
+weirctl class replace DSCP[,DSCP…] queue N 0 to 63, 0x2e, a name (EF, AF11, CS3 …), a range 8-15, or all
+weirctl class del DSCP[,DSCP…]             back to queue 0
+weirctl class default queue N              frames that are not IP
+weirctl class mtu BYTES                    the longest frame, 64 to 9216
+"""
+SHAPE_HELP = """\
+weirctl shape show                         -j: JSON
+weirctl shape replace rate RATE [burst SIZE] [overhead BYTES]
+weirctl shape del                          as fast as the line
+
+burst: bytes that may be sent ahead of the rate, 1538; overhead: bytes counted on top of every frame, 24 (preamble,
+FCS, gap). 64kbit to the line's rate.
+"""
+SPLIT_HELP = """\
+weirctl split show                         what becomes of jumbo frames that arrive; -j: JSON
+weirctl split on|off [ethertype 0x88B5] [protocol 253] [form l2|l3] [tick 6]
+
+ethertype, protocol: of jumbo frames in both directions; form and tick: of those that `merge` builds, the tick log2 of the
+spacing's unit in ns.
+"""
+MERGE_HELP = """\
+weirctl merge show                         which queues merge packets into jumbo frames; -j: JSON
+weirctl merge N off
+weirctl merge N flow [max_bytes 9216] [max_sum 8960] [max_count 448]
+
+flow: packets of one flow that wait in queue N leave in one jumbo frame. max_bytes of it, max_sum of its IP packets,
+max_count packets. A change closes the groups that wait. class is not built into any core of this version.
+"""
+RESET_HELP = """\
+weirctl reset                              datapath, queues and counters start anew; the configuration stays
+"""
+
+#: Names of DSCPs (RFC 2474, 2597, 3246, 5865, 8622).
+DSCPS: Final = {
+    **{f"CS{n}": 8 * n for n in range(8)}, **{f"AF{c}{d}": 8 * c + 2 * d for c in range(1, 5) for d in range(1, 4)},
+    "EF": 46, "VA": 44, "LE": 1, "BE": 0,
+}  # fmt: skip
+
+
+def dscps(words: str) -> list[int]:
+    """The DSCPs of "46,AF11,8-15"."""
+    found: list[int] = []
+    for part in words.split(","):
+        first, dash, last = part.partition("-")
+        if part.lower() == "all":
+            found += range(64)
+        elif dash:
+            low, high = whole(first, "DSCP", 0, 63), whole(last, "DSCP", 0, 63)
+            if low > high:
+                raise Refusal(f"DSCPs '{part}' go backwards; write {high}-{low}")
+            found += range(low, high + 1)
+        else:
+            named = DSCPS.get(part.upper())
+            found.append(whole(part, "DSCP", 0, 63) if named is None else named)
+    return found
+
+
+def ranges(numbers: list[int]) -> str:
+    """[0, 1, 2, 46] as "0-2,46"."""
+    parts: list[str] = []
+    for i, n in enumerate(numbers):
+        if i and n == numbers[i - 1] + 1:
+            parts[-1] = f"{parts[-1].partition('-')[0]}-{n}"
+        else:
+            parts.append(str(n))
+    return ",".join(parts)
+
+
+def run_class(context: Context, words: Words) -> int:
+    """`weirctl class`."""
+    command = words.keyword(("show", "replace", "add", "change", "del", "default", "mtu"), "show", "command of class")
+    device = context.device
+    if command == "show":
+        words.end()
+        return _show_class(context)
+    if command == "mtu":
+        size = words.take("bytes")
+        words.end()
+        try:
+            device.max_frame(int(weir.parse_size(size)))
+        except weir.WeirError as error:
+            raise Refusal(str(error)) from None
+        return 0
+    if command == "default":
+        words.keyword(("queue",), None, "keyword")
+        queue = context.queue(words.take("number of the queue"))
+        words.end()
+        device.default_queue(queue)
+        return 0
+    if words.peek() == "dscp":
+        words.take("dscp")
+    chosen = dscps(words.take("DSCP"))
+    queue = 0
+    if command != "del":
+        words.keyword(("queue",), None, "keyword")
+        queue = context.queue(words.take("number of the queue"))
+    words.end()
+    with device.lock():
+        device.dscp_map(dict.fromkeys(chosen, queue))
+    return 0
+
+
+def _show_class(context: Context) -> int:
+    device = context.device
+    found, default, longest = device.dscp_map(), device.default_queue(), device.max_frame()
+    if context.options.json:
+        context.json({"dscp": {str(d): q for d, q in enumerate(found)}, "default": default, "mtu": longest})
+        return 0
+    for queue in sorted(set(found)):
+        context.say(f"class dscp {ranges([d for d, q in enumerate(found) if q == queue])} queue {queue}")
+    context.say(f"class default queue {default}\nclass mtu {longest}")
+    return 0
+
+
+def run_shape(context: Context, words: Words) -> int:
+    """`weirctl shape`."""
+    command = words.keyword(("show", "replace", "add", "change", "del"), "show", "command of shape")
+    device = context.device
+    if command == "show":
+        words.end()
+        shown = device.shape_show()
+        if context.options.json:
+            context.json(shown)
+        else:
+            context.say(shape_line(shown, device.capabilities.line_rate))
+        return 0
+    if command == "del":
+        words.end()
+        device.shape("off")
+        return 0
+    given: dict[str, str] = {}
+    while words:
+        name = words.keyword(("rate", "burst", "overhead"), None, "parameter of shape")
+        given[name] = words.take(name)
+    with device.lock():
+        if command == "change":
+            now = device.shape_show()
+            kept = {name: value for name, value in now.items() if name != "burst" or now["rate"]}
+            given = {name: given.get(name, text.number(value)) for name, value in kept.items()} | given
+        if "rate" not in given:
+            raise Refusal("rate is missing, e.g. rate 100mbit; `shape del` turns the shaper off")
+        device.shape(given["rate"], given.get("burst"), given.get("overhead"))
+    return 0
+
+
+def shape_line(shown: dict[str, float], line_rate: float) -> str:
+    """The shaper in one line, rounded for people."""
+    if not shown["rate"]:
+        return f"shape off, the line takes {text.rate(line_rate)}"
+    rate = text.rate(float(f"{shown['rate']:.5g}"))
+    return f"shape rate {rate} burst {text.size(round(shown['burst']))} overhead {shown['overhead']:.0f}"
+
+
+def run_split(context: Context, words: Words) -> int:
+    """`weirctl split`."""
+    command = words.keyword(("show", "on", "off"), "show", "command of split")
+    device = context.device
+    numbers: dict[str, Any] = {}
+    if command != "show":
+        now = device.jumbo()
+        numbers = {name: now[name] for name in ("ethertype", "protocol", "form", "tick")}
+        while words:
+            name = words.keyword(("ethertype", "protocol", "form", "tick"), None, "parameter of split")
+            numbers[name] = (
+                words.keyword(("l2", "l3"), None, "form") if name == "form" else words.number(name, 1, 0xFFFF)
+            )
+    words.end()
+    if command != "show":
+        device.jumbo("split" if command == "on" else "opaque", **numbers)
+        return 0
+    shown = device.jumbo()
+    if context.options.json:
+        context.json(shown)
+    else:
+        state = "on" if shown["mode"] == "split" else "off"
+        context.say(f"split {state} {jumbo_words(shown)}")
+    return 0
+
+
+def jumbo_words(jumbo: Mapping[str, Any]) -> str:
+    """The numbers of jumbo frames, as `weirctl split` takes them."""
+    words = f"ethertype 0x{jumbo['ethertype']:04X} protocol {jumbo['protocol']}"
+    return words + (f" form {jumbo['form']} tick {jumbo['tick']}" if jumbo.get("tick") else "")
+
+
+LIMITS = ("max_bytes", "max_sum", "max_count")
+
+
+def merge_words(merge: Mapping[str, Any]) -> str:
+    """How a queue merges, as `weirctl merge N` takes it."""
+    if merge["mode"] == "off":
+        return "off"
+    return " ".join([str(merge["mode"]), *(f"{name} {merge[name]}" for name in LIMITS if name in merge)])
+
+
+def run_merge(context: Context, words: Words) -> int:
+    """`weirctl merge`."""
+    device = context.device
+    queues = device.capabilities.queues
+    if words.peek() in (None, "show"):
+        if words:
+            words.take("show")
+        words.end()
+        shown = {q: device.merge(q) for q in range(queues)}
+        if context.options.json:
+            context.json(shown)
+        else:
+            for q, merge in shown.items():
+                context.say(f"merge {q} {merge_words(merge)}")
+        return 0
+    queue = context.queue(words.take("number of the queue"))
+    mode = words.keyword(("off", "flow", "class"), None, "mode of merge")
+    if mode == "class":
+        raise Refusal("merge class: no core of this version is built with it; use flow, or off")
+    limits: dict[str, int] = {}
+    while words:
+        name = words.keyword(LIMITS, None, "parameter of merge")
+        limits[name] = words.number(name, 1, 0xFFFF)
+    device.merge(queue, mode, **limits)
+    return 0
+
+
+def run_reset(context: Context, words: Words) -> int:
+    """`weirctl reset`."""
+    words.end()
+    context.device.reset()
+    if context.device.core_live().resetting:
+        raise Ended(1, "the reset has not ended")
+    return 0
+
+
+def describe(device: weir.Device) -> dict[str, Any]:
+    """Everything of the core that `save` keeps."""
+    return {
+        "shape": device.shape_show(),
+        "max_frame": device.max_frame(),
+        "default_queue": device.default_queue(),
+        "jumbo": device.jumbo(),
+        "dscp": device.dscp_map(),
+    }

@@ -1,0 +1,245 @@
+"""`weirctl save`, `restore` and `show`: a whole configuration and a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+import weir
+
+from . import core, queue, whole
+from .context import Context
+from .errors import REVERTED, Ended, Refusal
+from .words import Words, seconds
+
+HELP = """\
+weirctl save [FILE]                        the whole configuration as YAML, to FILE or standard output
+weirctl restore FILE                       check all of it, then apply it; what FILE does not name stays; - is standard input
+weirctl restore FILE --dry-run             what would change; nothing is written
+weirctl restore FILE --confirm SECONDS     apply, and go back unless Enter is pressed in time
+weirctl show                               everything in short
+weirctl show --commands                    the commands that make this configuration
+"""
+_MOST_BYTES = 1 << 20
+_DEEPEST = 8
+
+
+class _Loader(yaml.SafeLoader):
+    """Without aliases, which may unfold without end, and without keys that are given twice."""
+
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not allowed")
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise yaml.YAMLError("nested too deep")
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for i, key in enumerate(keys):
+            if isinstance(key, (dict, list)) or key in keys[:i]:
+                raise yaml.YAMLError(f"'{key}' in line {node.start_mark.line + 1} is given twice or is not a name")
+        return super().construct_mapping(node, deep=deep)
+
+
+def parse(source: str) -> Any:
+    """The YAML document in a text. Raises Refusal with one line."""
+    try:
+        return yaml.load(source, _Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise Refusal(f"{where}{error.problem or 'not YAML'}") from None
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError) as error:
+        raise Refusal(f"not YAML: {' '.join(str(error).split())[:200]}") from None
+
+
+def read(name: str) -> Any:
+    """The document in a file; - is standard input."""
+    try:
+        data = sys.stdin.buffer.read(_MOST_BYTES + 1) if name == "-" else _file(Path(name))
+    except OSError as error:
+        raise Refusal(f"{name}: {error.strerror or error}") from None
+    if len(data) > _MOST_BYTES:
+        raise Refusal(f"{name}: longer than {_MOST_BYTES >> 20} MB, so no configuration")
+    try:
+        return parse(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Refusal(f"{name}: not a text in UTF-8") from None
+    except Refusal as refused:
+        raise Refusal(f"{name}: {refused}") from None
+
+
+def _file(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_MOST_BYTES + 1)
+
+
+class _Hex(int):
+    """A whole number that is written in hexadecimal."""
+
+
+class _Dumper(yaml.SafeDumper):
+    pass
+
+
+_Dumper.add_representer(_Hex, lambda dumper, value: dumper.represent_scalar("tag:yaml.org,2002:int", f"0x{value:04X}"))
+
+
+def dump(document: dict[str, Any]) -> str:
+    """A document as YAML."""
+    jumbo = document["core"]["jumbo"]
+    jumbo = jumbo | ({"ethertype": _Hex(jumbo["ethertype"])} if "ethertype" in jumbo else {})
+    document = document | {"core": document["core"] | {"jumbo": jumbo}}
+    return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, default_flow_style=False))
+
+
+def run_save(context: Context, words: Words) -> int:
+    """`weirctl save`."""
+    name = words.take("file") if words else "-"
+    words.end()
+    content = f"# {context.uri}; weirctl restore FILE puts it back\n" + dump(whole.document(context.device))
+    if name == "-":
+        context.say(content.rstrip("\n"))
+        return 0
+    path = Path(name)
+    try:  # the file appears whole or not at all
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
+        ) as part:
+            part.write(content)
+        os.chmod(part.name, 0o644)
+        os.replace(part.name, path)
+    except OSError as error:
+        raise Refusal(f"{name}: {error.strerror or error}") from None
+    return 0
+
+
+def run_restore(context: Context, words: Words) -> int:
+    """`weirctl restore`."""
+    name = words.take("file")
+    words.end()
+    wait = None if context.options.confirm is None else seconds(context.options.confirm, "--confirm", 1)
+    if wait is not None and name == "-":
+        raise Refusal("--confirm reads standard input, so the configuration has to be in a file")
+    device, given = context.device, read(name)
+    try:
+        wanted = whole.check_form(given, device.capabilities.queues)
+    except Refusal as refused:
+        raise Refusal(f"{name}: {refused}; nothing was written") from None
+    with device.lock():
+        before = whole.document(device)
+        try:
+            after = whole.rehearse(wanted, device)
+        except weir.WeirError as error:
+            if error.name in ("BUS", "TIMEOUT"):
+                raise
+            raise Refusal(f"{name}: {error.message}; nothing was written") from None
+        changes = list(whole.differences(before, after))
+        if context.options.dry_run:
+            context.say("\n".join(changes) or "nothing would change")
+            return 0
+        _apply(wanted, before, device)
+    if wait is not None:
+        _confirm(context, before, wait)
+    return 0
+
+
+def _apply(wanted: dict[str, Any], before: dict[str, Any], device: weir.Device) -> None:
+    """All of it, or what was before: the rehearsal has passed, so only the device can fail."""
+    try:
+        whole.apply(wanted, device)
+    except (weir.WeirError, KeyboardInterrupt) as error:
+        try:
+            go_back(before, device)
+        except weir.WeirError as second:
+            raise Ended(1, f"{error}; the old configuration cannot be put back either ({second})") from None
+        raise Ended(REVERTED, f"{str(error) or 'interrupted'}; the old configuration is back") from None
+
+
+def go_back(before: dict[str, Any], device: weir.Device) -> None:
+    """Puts a document of this device back."""
+    with device.lock():
+        whole.apply(whole.check_form(before, device.capabilities.queues), device)
+
+
+class _Hangup(Exception):
+    """The terminal has gone, or somebody interrupts or ends the program."""
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[None]:
+    """Signals that end the program are exceptions meanwhile."""
+
+    def stop(number: int, frame: object) -> NoReturn:
+        raise _Hangup
+
+    numbers = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+    old = [signal.signal(n, stop) for n in numbers]
+    try:
+        yield
+    finally:
+        for n, handler in zip(numbers, old, strict=True):
+            signal.signal(n, handler)
+
+
+def _confirm(context: Context, before: dict[str, Any], wait: float) -> None:
+    """Waits for a line; without it the old configuration comes back, also when the terminal has gone."""
+    why = "not confirmed"
+    with _signals():
+        try:
+            context.say(f"applied; press Enter within {wait:g} s to keep it, Ctrl-C to go back")
+            if _line_within(wait):
+                context.say("kept")
+                return
+        except (_Hangup, BrokenPipeError):
+            why = "interrupted"
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)  # going back is not interrupted
+        go_back(before, context.device)
+    raise Ended(REVERTED, f"{why}; the old configuration is back")
+
+
+def _line_within(wait: float) -> bool:
+    """Whether a line comes from standard input in time; its end is no line."""
+    deadline = time.monotonic() + wait
+    while (left := deadline - time.monotonic()) > 0:
+        ready, _, _ = select.select([sys.stdin], [], [], left)
+        if ready:
+            if os.read(sys.stdin.fileno(), 1024):
+                return True
+            time.sleep(max(0.0, deadline - time.monotonic()))
+    return False
+
+
+def run_show(context: Context, words: Words) -> int:
+    """`weirctl show`."""
+    words.end()
+    device = context.device
+    if context.options.commands:
+        context.say("\n".join(whole.commands(device)))
+        return 0
+    if context.options.json:
+        context.json(whole.document(device))
+        return 0
+    c = device.capabilities
+    context.say(f"{context.uri}: Weir {'.'.join(map(str, c.version))}, {c.queues} queues, {c.cells} cells of {c.cell_bytes} bytes, "
+                f"{c.data_width} bits at {c.clock_hz / 1e6:g} MHz; policies {', '.join(c.policies)}")  # fmt: skip
+    for run in (core.run_shape, core.run_class, core.run_split, core.run_merge, queue.show):
+        run(context, Words([]))
+    return 0

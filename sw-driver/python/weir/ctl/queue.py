@@ -1,0 +1,156 @@
+"""`weirctl queue`: policies and their parameters, as tc has them for a qdisc."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import weir
+
+from . import text
+from .context import Context
+from .errors import Refusal
+from .stats import describe, tc_lines
+from .words import Words, near
+
+HELP = """\
+weirctl queue show [N]                     -s: counters, in tc's words; -j: JSON
+weirctl queue replace N POLICY [NAME VALUE]…   what is not named gets its default
+weirctl queue change N [POLICY] NAME VALUE…    only what is named
+weirctl queue del N                        drop-tail over the whole buffer, as after a reset
+weirctl queue help [POLICY]                names, ranges and defaults
+
+All values are checked first, then taken over at once. Sizes count by 1024 (30KB), rates by 1000 (1.5mbit), flags
+need no value (ecn) and are turned off by `ecn off` or `noecn`. As with tc:
+  weirctl queue replace 0 red limit 400KB min 30KB max 90KB avpkt 1000 burst 55 ecn bandwidth 10Mbit probability 0.02
+"""
+COMMANDS = ("show", "list", "replace", "add", "change", "del", "delete", "help")
+_STATES = ("on", "off", "yes", "no", "true", "false", "1", "0")
+
+
+def settings(words: Words, policy: weir.Policy) -> dict[str, str]:
+    """NAME VALUE pairs of a policy; flags may come without a value."""
+    known = {p.name: p for p in policy.parameters}
+    if "adaptive" in known and "adaptive" in words.left():
+        known |= {p.name: p for p in weir.policy_of("ared").parameters}
+    found: dict[str, str] = {}
+    while words:
+        word = words.take("a parameter")
+        name = word.replace("-", "_")
+        inverse = name not in known and name.startswith("no") and known.get(name[2:].lstrip("_"))
+        parameter = known.get(name) or (inverse if inverse and inverse.kind == "flag" else None)
+        if parameter is None:
+            raise Refusal(f"{policy.name} has no parameter '{word}'{near(name, known)}; it has {', '.join(known)}")
+        if parameter.name in found:
+            raise Refusal(f"{parameter.name} is given twice")
+        if inverse:
+            found[parameter.name] = "off"
+        elif parameter.kind == "flag" and words.peek() not in _STATES:
+            found[parameter.name] = "on"
+        elif not words:
+            raise Refusal(f"{parameter.name} needs a value; it is {parameter.help}")
+        else:
+            found[parameter.name] = words.take(parameter.name)
+    return found
+
+
+def run(context: Context, words: Words) -> int:
+    """The verb."""
+    command = words.keyword(COMMANDS, "show", "command of queue")
+    if command == "help":
+        return _help(context, words)
+    if command in ("show", "list"):
+        return show(context, words)
+    queue = context.queue(words.take("number of the queue"))
+    if command in ("del", "delete"):
+        words.end()
+        context.device.queue_replace(queue, "drop-tail")
+    elif command == "change":
+        _change(context, queue, words)
+    else:
+        policy = weir.policy_of(name := words.take("policy"))
+        context.device.queue_replace(queue, name, **settings(words, policy))
+    return 0
+
+
+def _change(context: Context, queue: int, words: Words) -> None:
+    with context.device.lock():
+        now = weir.policy_of(context.device.queue_show(queue)["policy"])
+        named = words.peek()
+        if named in {p.name for p in weir.policies()}:
+            words.take("policy")
+            if named != now.name and not (named == "red" and now.name == "ared"):
+                raise Refusal(f"queue {queue} runs {now.name}, not {named}; write queue replace {queue} {named} …")
+        if not words:
+            raise Refusal(f"nothing to change is named; {now.name} has {', '.join(p.name for p in now.parameters)}")
+        context.device.queue_change(queue, **settings(words, now))
+
+
+def line(shown: Mapping[str, Any], capabilities: weir.Capabilities) -> str:
+    """A queue's configuration in one line; what is as a plain queue has it is left out."""
+    policy, unit = weir.policy_of(shown["policy"]), shown["unit"]
+    whole = {"limit_bytes": capabilities.buffer_bytes, "limit_packets": capabilities.descriptors}
+    own = "limit_bytes" if unit == "bytes" else "limit_packets"
+    parts = [shown["policy"]]
+    for p in policy.parameters:
+        value = shown.get(p.name)
+        if value is None or value is False:
+            usual = value is None or p.default in ("off", "") or p.name == "exempt_first"
+            parts += [] if usual else [f"{p.name} off"]
+        elif value is True:
+            parts += [] if p.default == "on" and p.kind == "flag" and p.name != "ecn" else [p.name]
+        elif p.name == own:
+            parts.append(f"limit {text.exact(p, value, unit)}")
+        elif p.name in whole and value >= whole[p.name]:
+            continue
+        elif p.kind == "choice" and value == p.default:
+            continue
+        elif p.name in ("reserve", "quantum") and text.number(value) == p.default:
+            continue
+        else:
+            parts.append(f"{p.name} {text.exact(p, value, unit)}")
+    return " ".join(parts)
+
+
+def show(context: Context, words: Words) -> int:
+    """`queue show`."""
+    device = context.device
+    chosen = [context.queue(words.take("queue"))] if words else list(range(device.capabilities.queues))
+    words.end()
+    state = device.state() if context.options.statistics else None
+    found = []
+    for queue in chosen:
+        shown = text.tidy(device.queue_show(queue), device.capabilities)
+        found.append({"queue": queue, **{k: ("off" if v == float("inf") else v) for k, v in shown.items()}})
+        if state is not None:
+            found[-1]["statistics"] = describe(state, queue)
+        if not context.options.json:
+            context.say(f"queue {queue} {line(shown, device.capabilities)}")
+            if state is not None:
+                context.say(tc_lines(state, queue))
+    if context.options.json:
+        context.json(found)
+    return 0
+
+
+def _help(context: Context, words: Words) -> int:
+    if not words:
+        context.say(HELP + "\npolicies: " + ", ".join(p.name for p in weir.policies()))
+        return 0
+    policy = weir.policy_of(words.take("policy"))
+    words.end()
+    rows = [["name", "range", "default", "what"]]
+    for p in policy.parameters:
+        bounds = (
+            " ".join(p.choices)
+            if p.choices
+            else "on, off"
+            if p.kind == "flag"
+            else f"{text.number(p.min)} to {text.number(p.max)} {p.unit}".rstrip()
+        )
+        rows.append([p.name, bounds, p.default, p.help])
+    widths = [max(len(r[i]) for r in rows) for i in range(3)]
+    context.say(f"{policy.name}: {policy.help} ({policy.source})")
+    for r in rows:
+        context.say("  ".join(c.ljust(w) for c, w in zip(r, widths, strict=False)) + "  " + r[3])
+    return 0

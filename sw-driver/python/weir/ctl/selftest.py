@@ -1,0 +1,124 @@
+"""`weirctl selftest`: known arrivals through the decision units, and whether the verdicts are the known ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import weir
+
+from . import scene
+from .context import Context
+from .errors import DONE, UNSOUND, Ended, Refusal
+from .words import Words
+
+HELP = """\
+weirctl -d sim:PRESET selftest             a built-in arrival trace through the decision units; the verdicts' hash is compared
+weirctl selftest                           other devices: shadow registers and counters only, since frames cannot be sent
+                                           from here; the configuration stays. Exit code 3 if something is wrong
+"""
+_SHAPER_BITS = 64000
+
+
+def verdicts(preset: str) -> list[tuple[int, str, str]]:
+    """Queue, action and cause of each arrival of the scene, decided by the RTL of a preset. Raises ImportError."""
+    from weir_sim import Core
+    from weir_sim.frames import udp_frame
+
+    core = Core(preset, egress="mac", line="raw")
+    device = core.device
+    last = device.capabilities.queues
+    if last < len(scene.QUEUES):
+        raise Refusal(f"the scene needs {len(scene.QUEUES)} queues, preset {preset} has {last}; try sim:full")
+    device.seed(scene.SEED)
+    device.shape(_SHAPER_BITS, 0)
+    device.dscp_map({8 * q: q for q in range(len(scene.QUEUES))})
+    for queue, (policy, values) in enumerate(scene.QUEUES):
+        device.queue_replace(queue, policy, **values)
+    device.trace_enable(departures=False, ticks=False)
+    start = core.now_ns + 10_000
+    for n, a in enumerate(scene.arrivals()):
+        core.send(udp_frame(a.length, 8 * a.queue, a.ecn, n), start + n * scene.GAP_NS)
+    core.run_until(start + (scene.ARRIVALS + 5) * scene.GAP_NS)
+    words, _ = core.trace_words()
+    records = [weir.decode_trace([int(w) for w in row]) for row in words]
+    return [(r.queue, r.action, r.cause) for r in records if r.kind == "arrival"]
+
+
+def _model(preset: str) -> tuple[bool, str]:
+    try:
+        found = verdicts(preset)
+    except ImportError as error:
+        raise Ended(1, f"the cycle model's Python package is not there: {error}") from None
+    except Exception as error:
+        if type(error).__name__ != "ModelError":
+            raise
+        raise Ended(1, str(error)) from None
+    hashed = scene.digest(found)
+    counted = Counter(action if cause == "none" else f"{action} {cause}" for _, action, cause in found)
+    said = ", ".join(f"{what} {n}" for what, n in sorted(counted.items()))
+    if hashed == scene.EXPECTED:
+        return True, f"{len(found)} arrivals decided as the golden models do: {said} (hash {hashed[:16]})"
+    return (
+        False,
+        f"{len(found)} arrivals, other verdicts than those of the golden models: {said} (hash {hashed[:16]}, not {scene.EXPECTED[:16]})",
+    )
+
+
+def _shadows(device: weir.Device) -> tuple[bool, str]:
+    """Writes every policy's words into each queue's shadow and reads them back; what was there comes back, APPLY is never
+    written."""
+    tried = 0
+    with device.lock():
+        for queue in range(device.capabilities.queues):
+            base = 0x1000 + 0x400 * queue
+            offsets = [*range(0x000, 0x044, 4)]
+            kept = {}
+            for offset in offsets:
+                try:
+                    kept[offset] = device.register_read(base + offset)
+                except weir.WeirError:
+                    break
+            try:
+                for offset in list(kept)[1:]:
+                    for pattern in (0x00005A5A, 0x0000A5A5):
+                        device.register_write(base + offset, pattern)
+                        mask = device.register_read(base + offset)
+                        tried += 1
+                        if mask & ~pattern:
+                            return False, f"register 0x{base + offset:04X}: wrote 0x{pattern:08X}, read 0x{mask:08X}"
+            finally:
+                for offset, value in kept.items():
+                    device.register_write(base + offset, value)
+            for offset, value in kept.items():
+                if device.register_read(base + offset) != value:
+                    return False, f"register 0x{base + offset:04X} does not take its old value back"
+    return True, f"{tried} writes to shadow registers read back; the old values are back, nothing was applied"
+
+
+def _counters(device: weir.Device) -> tuple[bool, str]:
+    """Two snapshots: counters never go back, time passes."""
+    first, second = device.state(), device.state()
+    if second.core.uptime <= first.core.uptime:
+        return False, "UPTIME does not grow from snapshot to snapshot"
+    for q, (a, b) in enumerate(zip(first.queues, second.queues, strict=True)):
+        if b.arrivals.packets < a.arrivals.packets or b.out.packets < a.out.packets:
+            return False, f"a counter of queue {q} has gone back"
+    return True, "counters grow from snapshot to snapshot"
+
+
+def run(context: Context, words: Words) -> int:
+    """The verb."""
+    words.end()
+    results: list[tuple[str, bool | None, str]] = []
+    if context.uri.startswith("sim:") and "/" not in context.uri:
+        results.append(("verdicts", *_model(context.uri.partition(":")[2] or "full")))
+    else:
+        results.append(("verdicts", None, "not tried: frames cannot be sent from here (sim:PRESET can)"))
+    results.append(("shadows", *_shadows(context.device)))
+    results.append(("counters", *_counters(context.device)))
+    if context.options.json:
+        context.json({name: {"passed": passed, "what": what} for name, passed, what in results})
+    else:
+        for name, passed, what in results:
+            context.say(f"{ {True: 'ok', False: 'wrong', None: 'skip'}[passed]:<6}{name:<11}{what}")
+    return UNSOUND if any(passed is False for _, passed, _ in results) else DONE

@@ -1,0 +1,159 @@
+"""`weirctl stats`: counters as a table, as JSON, again and again; and in tc's words for `weirctl -s queue show`."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import weir
+
+from . import text
+from .context import Context
+from .words import Words, seconds
+
+HELP = """\
+weirctl stats [N]                          counters of all queues or of one, and of the core
+weirctl stats --watch [SECONDS]            again and again, with what has happened since, per second of device time
+weirctl -j stats                           everything as JSON: packets and bytes, histograms, live values
+"""
+
+#: Rows of the table: title, counters that are added up.
+ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("arrived", ("in_not_ect", "in_ect0", "in_ect1", "in_ce")),
+    ("  not ECT", ("in_not_ect",)),
+    ("  CE already", ("in_ce",)),
+    ("sent", ("out",)),
+    ("marked", ("marked", "head_marked")),
+    ("dropped early", ("early",)),
+    ("dropped, forced", ("forced",)),
+    ("dropped, overflow", ("overflow",)),
+    ("dropped at the front", ("front",)),
+    ("dropped at departure", ("head_dropped",)),
+    ("dropped, link down", ("link_down",)),
+)
+#: tc's words (tc-red(8)): early and certain drops by the policy, drops by the queue's limit, others.
+MARKED = ("marked", "head_marked")
+EARLY = ("early", "forced", "head_dropped")
+PDROP = ("overflow", "front")
+OTHER = ("link_down",)
+
+
+def added(counters: weir.QueueCounters, names: Sequence[str]) -> weir.Count:
+    """The sum of some counters."""
+    counts = [getattr(counters, name) for name in names]
+    return weir.Count(sum(c.packets for c in counts), sum(c.bytes for c in counts))
+
+
+def quantile(histogram: Sequence[int], share: float) -> float | None:
+    """The upper end in ns of the bin that has this share of the packets below its end; None without packets."""
+    need, total = sum(histogram) * share, 0
+    for b, packets in enumerate(histogram):
+        total += packets
+        if packets and total >= need:
+            return float(2 << b)
+    return None
+
+
+def tc_lines(state: weir.State, queue: int) -> str:
+    """What `tc -s qdisc show` says below a RED qdisc."""
+    c, live = state.queues[queue], state.live[queue]
+    marked, early, pdrop, other = (added(c, names).packets for names in (MARKED, EARLY, PDROP, OTHER))
+    return (
+        f" Sent {c.out.bytes} bytes {c.out.packets} pkt (dropped {early + pdrop + other}, overlimits {marked + early} requeues 0)\n"
+        f" backlog {live.bytes}b {live.packets}p requeues 0\n"
+        f"  marked {marked} early {early} pdrop {pdrop} other {other}"
+    )
+
+
+def describe(state: weir.State, queue: int) -> dict[str, Any]:
+    """A queue's counters and live values, and the four words of tc."""
+    c = state.queues[queue]
+    words = {n: added(c, names).packets for n, names in
+             (("marked", MARKED), ("early", EARLY), ("pdrop", PDROP), ("other", OTHER))}  # fmt: skip
+    return {"tc": words, "counters": dataclasses.asdict(c), "live": dataclasses.asdict(state.live[queue])}
+
+
+def document(state: weir.State, queues: Sequence[int]) -> dict[str, Any]:
+    """Everything, for JSON."""
+    return {
+        "time_ns": state.core_live.now_ns,
+        "core": {**dataclasses.asdict(state.core), "live": dataclasses.asdict(state.core_live)},
+        "queues": [{"queue": q, **describe(state, q)} for q in queues],
+    }
+
+
+def _delay(histogram: Sequence[int]) -> list[str]:
+    return [f"< {text.about_ns(v)}" if (v := quantile(histogram, share)) is not None else "-" for share in (0.5, 0.99)]
+
+
+def render(state: weir.State, queues: Sequence[int]) -> str:
+    """The table: packets, and bytes below in the rows where they matter most."""
+    rows = [["packets", *(f"queue {q}" for q in queues)]]
+    for title, names in ROWS:
+        counts = [added(state.queues[q], names) for q in queues]
+        rows.append([title, *(f"{c.packets}" for c in counts)])
+    for title, names in (("bytes arrived", ROWS[0][1]), ("bytes sent", ("out",))):
+        rows.append([title, *(f"{added(state.queues[q], names).bytes}" for q in queues)])
+    live = [state.live[q] for q in queues]
+    rows.append(["waiting, packets", *(f"{v.packets}" for v in live)])
+    rows.append(["waiting, bytes", *(f"{v.bytes}" for v in live)])
+    rows.append(["peak, bytes", *(f"{v.peak_bytes}" for v in live)])
+    rows.append(["average", *(f"{v.average:.1f}" for v in live)])
+    delays = [_delay(state.queues[q].sojourn) for q in queues]
+    rows += [[f"delay, {name}", *(d[i] for d in delays)] for i, name in enumerate(("median", "99 %"))]
+    core, now = state.core, state.core_live
+    lost = {
+        n: getattr(core, n).packets
+        for n in ("bad", "runt", "oversize", "malformed", "ingress_overflow", "split_discarded")
+    }
+    said = ", ".join(f"{n.replace('_', ' ')} {v}" for n, v in lost.items() if v) or "none refused"
+    return (
+        text.table(rows) + f"\n\ncore: received {core.rx.packets} packets ({said}), sent {core.tx.packets}; "
+        f"{now.free_cells} cells free (least {now.free_cells_min}); link {'up' if now.link_up else 'DOWN'}; "
+        f"held by the shaper {text.about_ns(core.throttled_ns)}"
+        + (f"; {core.trace_lost} trace records lost" if core.trace_lost else "")
+    )
+
+
+def rates(before: weir.State, after: weir.State, queues: Sequence[int]) -> str:
+    """What happened between two states, per second of device time."""
+    span = (after.core_live.now_ns - before.core_live.now_ns) % (1 << 48) / 1e9
+    if span <= 0:
+        return "no time has passed on the device"
+    rows = [["per second", *(f"queue {q}" for q in queues)]]
+    for title, names, in_bits in (("arrived", ROWS[0][1], True), ("sent", ("out",), True), ("marked", MARKED, False),
+                                  ("dropped", EARLY + PDROP + OTHER, False)):  # fmt: skip
+        cells = []
+        for q in queues:
+            a, b = added(after.queues[q], names), added(before.queues[q], names)
+            more = f"{text.about((a.bytes - b.bytes) * 8 / span, 'bit')} " if in_bits else ""
+            cells.append(more + text.about((a.packets - b.packets) / span, "p"))
+        rows.append([title, *cells])
+    rows.append(["waiting", *(f"{text.about(after.live[q].bytes, 'B')}" for q in queues)])
+    return text.table(rows)
+
+
+def run(context: Context, words: Words) -> int:
+    """The verb."""
+    device = context.device
+    if words.peek() == "show":
+        words.take("show")
+    queues = [context.queue(words.take("queue"))] if words else list(range(device.capabilities.queues))
+    words.end()
+    pause = None if context.options.watch is None else seconds(context.options.watch, "--watch")
+    count = None if context.options.count is None else max(1, int(seconds(context.options.count, "--count", 1, 1e9)))
+    before = None
+    while True:
+        state = device.state()
+        if context.options.json:
+            context.json(document(state, queues))
+        elif before is None:
+            context.say(render(state, queues))
+        else:
+            context.say("\n" + rates(before, state, queues))
+        if pause is None or (count is not None and (count := count - 1) <= 0):
+            return 0
+        before = state
+        time.sleep(pause)

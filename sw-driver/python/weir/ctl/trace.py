@@ -1,0 +1,154 @@
+"""`weirctl trace`: decisions, departures and ticks, one by one."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import weir
+
+from . import text
+from .context import Context
+from .errors import Ended, Refusal
+from .words import Words, whole
+
+HELP = """\
+weirctl trace [N]                          the next 100 records, of all queues or of one
+weirctl trace --count N | --follow         more, or without end
+weirctl trace --csv | -j                   as CSV, or a JSON object a line
+weirctl trace [N] --plot F.png             as a picture: queue, average, verdicts (1000 records unless --count; needs matplotlib)
+
+The trace is on meanwhile, and off afterwards unless it was on. The device keeps a few records until they are read and
+counts the others as lost (weirctl stats).
+"""
+_TRACE_CTRL = 0x060
+_QUIET_S = 3.0
+_ECNS = ("-", "ECT1", "ECT0", "CE")
+
+
+@contextmanager
+def _tracing(device: weir.Device, queue: int | None) -> Iterator[None]:
+    was_on = device.register_read(_TRACE_CTRL) & 1
+    if not was_on:
+        for _ in device.trace():  # what an earlier trace has left
+            pass
+    device.trace_enable(queues=None if queue is None else [queue])
+    try:
+        yield
+    finally:
+        if not was_on:
+            device.trace_enable(False)
+
+
+def records(device: weir.Device, count: float, patient: bool) -> Iterator[weir.TraceRecord]:
+    """Records as they come; ends after `count`, or when none has come for some time."""
+    quiet = time.monotonic()
+    while count > 0:
+        for record in device.trace():
+            quiet = time.monotonic()
+            yield record
+            count -= 1
+            if count <= 0:
+                return
+        if not patient and time.monotonic() - quiet > _QUIET_S:
+            return
+        time.sleep(0.01)
+
+
+def line(r: weir.TraceRecord) -> str:
+    """A record for people."""
+    head = f"{r.time_ns / 1e3:14.3f}us  queue {r.queue}  {r.kind:<9}"
+    if r.kind == "tick":
+        return f"{head} state {' '.join(f'0x{word:08X}' for word in r.state)}"
+    verdict = r.action if r.cause == "none" else f"{r.action} {r.cause}"
+    body = f" {verdict:<14} {r.length:>4}b {_ECNS[r.ecn & 3]:<4} q {r.bytes}b {r.packets}p"
+    if r.kind == "departure":
+        return f"{head}{body} delay {text.about_ns(r.sojourn_ns)}"
+    return f"{head}{body} avg {r.average:.1f} p {r.p:.5f} u {r.draw / (1 << 24):.5f} count {r.count}"
+
+
+def run(context: Context, words: Words) -> int:
+    """The verb."""
+    options, device = context.options, context.device
+    queue = context.queue(words.take("queue")) if words else None
+    words.end()
+    usual = 1000 if options.plot else 100
+    count = usual if options.count is None else whole(options.count, "--count", 1, 10**9)
+    if options.plot:
+        return _plot(context, 0 if queue is None else queue, count)
+    names = [f.name for f in dataclasses.fields(weir.TraceRecord)]
+    if options.csv:
+        context.say(",".join(names))
+    seen = 0
+    with _tracing(device, queue):
+        for record in records(device, math.inf if options.follow else count, options.follow):
+            seen += 1
+            if options.csv:
+                values = [getattr(record, name) for name in names]
+                print(",".join(" ".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in values))
+            elif options.json:
+                import json
+
+                print(json.dumps(dataclasses.asdict(record)))
+            else:
+                print(line(record))
+    if seen < count and not options.follow:
+        raise Ended(0, f"no more records for {_QUIET_S:g} s; is there traffic?")
+    return 0
+
+
+def _plot(context: Context, queue: int, count: int) -> int:
+    try:
+        import numpy as np
+
+        from weir_sim import plot, trace
+    except ImportError as error:
+        raise Refusal(f"--plot needs numpy and matplotlib: {error}") from None
+    place = Path(str(context.options.plot))
+    if not place.resolve().parent.is_dir():
+        raise Refusal(f"{place}: the directory does not exist")
+    device = context.device
+    shown = device.queue_show(queue)
+    policy = weir.policy_of(shown["policy"])
+    with _tracing(device, queue):
+        found = list(records(device, count, False))
+    if not found:
+        raise Ended(1, f"no records for {_QUIET_S:g} s, so no picture; is there traffic?")
+    array = np.zeros(len(found), trace.RECORD)
+    for i, r in enumerate(found):
+        array[i] = _row(r, trace)
+    unit = trace.UNITS.index(shown["unit"])
+    history = plot.History(queue, unit)
+    history.add(array)
+    thresholds = [(n, float(shown[n])) for n in ("min", "max", "threshold") if isinstance(shown.get(n), (int, float))]
+    below = plot.Below("p") if policy.name in ("fn", "pie", "pi2") else None
+    if policy.name == "codel":
+        below = plot.Below("sojourn", float(shown["target"]) * 1e3)
+    plot.draw(
+        place,
+        history,
+        f"queue {queue}: {policy.name}",
+        context.uri,
+        thresholds,
+        policy.name in ("red", "isred", "ared"),
+        below,
+    )
+    context.say(f"{place}: {len(found)} records")
+    return 0
+
+
+def _row(r: weir.TraceRecord, trace: Any) -> tuple[Any, ...]:
+    """A record as weir_sim.trace.RECORD has it."""
+    causes = [c.replace("-", "_") for c in ("none", "early", "forced", "overflow", "link-down", "front")]
+    cause = r.cause.replace("-", "_")
+    return (
+        r.time_ns, ("arrival", "departure", "tick").index(r.kind), r.queue, ("accept", "mark", "drop").index(r.action),
+        causes.index(cause) if cause in causes else int(cause), r.ecn, r.exempt, r.marked, r.length, r.policy, r.unit,
+        r.bytes, r.packets, r.frames, r.average, r.count, r.p, r.draw / (1 << 24), r.idle_slots, r.sojourn_ns, r.number,
+        *r.state,
+    )  # fmt: skip

@@ -1,0 +1,260 @@
+"""A whole configuration: as a document (`save`), as commands (`show --commands`), applied (`restore`).
+
+A document is checked on a copy of the device's registers first, with the calls that will be made: what is refused there
+has written nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import weir
+
+from . import core, text
+from .errors import Refusal
+
+FORMAT = 1
+_CORE = ("shape", "max_frame", "default_queue", "jumbo", "dscp")
+_STATUS = 0x024
+
+
+class Overlay:
+    """Registers of a device as they would be: what is written stays here."""
+
+    def __init__(self, device: weir.Device) -> None:
+        self._device = device
+        self._written: dict[int, int] = {}
+        self._read: dict[int, int] = {}
+        self.writes: list[tuple[int, int]] = []
+
+    def csr_read(self, address: int, /) -> int:
+        """The register; never busy."""
+        if address == _STATUS:
+            return 0
+        if address in self._written:
+            return self._written[address]
+        if address not in self._read:
+            self._read[address] = self._device.register_read(address)
+        return self._read[address]
+
+    def csr_write(self, address: int, value: int, /) -> None:
+        """Keeps it."""
+        self.writes.append((address, value))
+        self._written[address] = value
+
+
+def queue_texts(shown: Mapping[str, Any]) -> dict[str, str]:
+    """A queue's parameters as exact texts, the policy left out."""
+    parameters = weir.policy_of(shown["policy"]).parameters
+    return {p.name: text.exact(p, v, shown["unit"]) for p in parameters if (v := shown.get(p.name)) is not None}
+
+
+def queue_values(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as YAML has them: flags and plain numbers as such, what has a unit as text."""
+    values: dict[str, Any] = {}
+    for name, written in queue_texts(shown).items():
+        value = shown[name]
+        plain = not isinstance(value, str) and written == text.number(value)
+        values[name] = (
+            value if isinstance(value, bool) else (int(written) if written.isdigit() else value) if plain else written
+        )
+    return values
+
+
+def document(device: weir.Device) -> dict[str, Any]:
+    """The whole configuration, ready for YAML."""
+    with device.lock():
+        d = core.describe(device)
+        merges = {q: device.merge(q) for q in range(device.capabilities.queues)}
+        queues = {q: text.tidy(device.queue_show(q), device.capabilities) for q in range(device.capabilities.queues)}
+    shape: dict[str, Any] = {"rate": "off"}
+    if d["shape"]["rate"]:
+        shape = dict(zip(("rate", "burst"), _tidy_shape(d["shape"], device), strict=True))
+    shape["overhead"] = int(d["shape"]["overhead"])
+    jumbo = dict(d["jumbo"]) if d["jumbo"]["ethertype"] else {"mode": "opaque"}
+    return {
+        "weir": FORMAT,
+        "core": {"shape": shape, "max_frame": d["max_frame"], "default_queue": d["default_queue"], "jumbo": jumbo,
+                 "dscp": {n: q for n, q in enumerate(d["dscp"]) if q}},
+        "queues": {q: {"policy": shown["policy"], **queue_values(shown)} for q, shown in queues.items()},
+        "merge": {q: merge for q, merge in merges.items() if merge["mode"] != "off"},
+    }  # fmt: skip
+
+
+def _tidy_shape(shape: Mapping[str, float], device: weir.Device) -> tuple[str, str]:
+    """Rate and burst of the shaper with the fewest digits that make the same registers."""
+    rate, burst, overhead, capabilities = shape["rate"], shape["burst"], shape["overhead"], device.capabilities
+    words = weir.convert_shaper(rate, text.number(burst), text.number(overhead), capabilities)
+    for digits in range(1, 17):
+        r, b = float(f"{rate:.{digits}g}"), float(f"{burst:.{max(digits, 4)}g}")
+        try:
+            if weir.convert_shaper(r, text.number(b), text.number(overhead), capabilities) == words:
+                return text.rate(r), text.size(b)
+        except weir.WeirError:
+            continue
+    return text.number(rate), text.number(burst)
+
+
+def commands(device: weir.Device) -> Iterator[str]:
+    """Commands that make this configuration, on a device as it is after a reset or after `queue del` of each queue."""
+    d = document(device)
+    shape, jumbo = d["core"]["shape"], d["core"]["jumbo"]
+    capabilities = device.capabilities
+    if shape["rate"] == "off":
+        yield "weirctl shape del"
+    else:
+        yield f"weirctl shape replace rate {shape['rate']} burst {shape['burst']} overhead {shape['overhead']}"
+    yield f"weirctl class mtu {d['core']['max_frame']}"
+    yield f"weirctl class default queue {d['core']['default_queue']}"
+    yield "weirctl class del all"
+    found = d["core"]["dscp"]
+    for queue in sorted(set(found.values())):
+        yield f"weirctl class replace {core.ranges([n for n, q in found.items() if q == queue])} queue {queue}"
+    if "ethertype" in jumbo:
+        state = "on" if jumbo["mode"] == "split" else "off"
+        yield f"weirctl split {state} {core.jumbo_words(jumbo)}"
+    for queue in d["queues"]:
+        shown = text.tidy(device.queue_show(queue), capabilities)
+        pairs = " ".join(f"{name} {value}" for name, value in queue_texts(shown).items())
+        yield f"weirctl queue replace {queue} {shown['policy']} {pairs}"
+    for queue in d["queues"]:
+        yield f"weirctl merge {queue} {core.merge_words(d['merge'].get(queue, {'mode': 'off'}))}"
+
+
+# ---- checking what a person wrote
+
+
+def _section(value: Any, name: str, known: tuple[str, ...] | None) -> dict[Any, Any]:
+    if not isinstance(value, dict):
+        raise Refusal(f"{name}: not a section of names and values")
+    for key in value:
+        if known is not None and key not in known:
+            raise Refusal(f"{name}: '{key}' is not known; it has {', '.join(known)}")
+    return value
+
+
+def _whole(value: Any, name: str, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise Refusal(f"{name}: {value!r} is not a whole number from {least} to {most}")
+    return value
+
+
+def _value(value: Any, name: str) -> str | int | float | bool:
+    if value is None or not isinstance(value, (str, int, float, bool)):
+        raise Refusal(f"{name}: not a value")
+    return value
+
+
+def check_form(d: Any, queues: int) -> dict[str, Any]:
+    """A document whose form is right; values are checked when it is applied to a copy. Raises Refusal."""
+    _section(d, "document", ("weir", "core", "queues", "merge"))
+    if d.get("weir") != FORMAT or isinstance(d.get("weir"), bool):
+        raise Refusal(f"document: 'weir: {FORMAT}' is missing; it tells the form of the file")
+    checked: dict[str, Any] = {"core": {}, "queues": {}, "merge": {}}
+    given = _section(d.get("core", {}), "core", _CORE)
+    if "shape" in given:
+        shape = _section(given["shape"], "core.shape", ("rate", "burst", "overhead"))
+        if "rate" not in shape:
+            raise Refusal("core.shape: rate is missing; write a rate, or off")
+        checked["core"]["shape"] = {k: _value(v, f"core.shape.{k}") for k, v in shape.items()}
+    if "max_frame" in given:
+        checked["core"]["max_frame"] = _whole(given["max_frame"], "core.max_frame", 64, 9216)
+    if "default_queue" in given:
+        checked["core"]["default_queue"] = _whole(given["default_queue"], "core.default_queue", 0, queues - 1)
+    if "jumbo" in given:
+        jumbo = _section(given["jumbo"], "core.jumbo", ("mode", "ethertype", "protocol", "form", "tick"))
+        if jumbo.get("form", "l2") not in ("l2", "l3"):
+            raise Refusal(f"core.jumbo.form: {jumbo['form']!r} is not l2 or l3")
+        checked["core"]["jumbo"] = {"mode": str(jumbo.get("mode", "opaque"))} | {
+            k: v if k == "form" else _whole(v, f"core.jumbo.{k}", 0, 0xFFFF) for k, v in jumbo.items() if k != "mode"
+        }
+    if "dscp" in given:
+        found = _section(given["dscp"], "core.dscp", None)
+        checked["core"]["dscp"] = {
+            _whole(n, "core.dscp", 0, 63): _whole(q, f"core.dscp.{n}", 0, queues - 1) for n, q in found.items()
+        }
+    for number, queue in _section(d.get("queues", {}), "queues", None).items():
+        name = f"queues.{number}"
+        _whole(number, "queues", 0, queues - 1)
+        values = {str(k): _value(v, f"{name}.{k}") for k, v in _section(queue, name, None).items()}
+        if "policy" not in values:
+            raise Refusal(f"{name}: policy is missing")
+        checked["queues"][number] = values
+    for number, merge in _section(d.get("merge", {}), "merge", None).items():
+        name = f"merge.{number}"
+        _whole(number, "merge", 0, queues - 1)
+        found = _section(merge, name, ("mode", *core.LIMITS))
+        mode = "off" if found.get("mode") is False else found.get("mode")
+        if mode not in ("off", "flow"):
+            raise Refusal(f"{name}: mode {mode!r} is not off or flow")
+        checked["merge"][number] = {"mode": mode} | {
+            k: _whole(v, f"{name}.{k}", 1, 0xFFFF) for k, v in found.items() if k != "mode"
+        }
+    # a file that names a queue says how it merges: not at all, if it says nothing
+    for number in checked["queues"]:
+        checked["merge"].setdefault(number, {"mode": "off"})
+    return checked
+
+
+# ---- applying
+
+
+def _order(device: weir.Device, queues: Mapping[int, Mapping[str, Any]]) -> list[int]:
+    """What gives cells and windows back comes before what takes them."""
+
+    def key(queue: int) -> tuple[bool, float, int]:
+        reserve = queues[queue].get("reserve", 0)
+        try:
+            cells = weir.parse_size(reserve) / (64 if isinstance(reserve, str) and not reserve.isdigit() else 1)
+        except weir.WeirError:
+            cells = 0
+        return (queues[queue]["policy"] == "fn", cells - device.queue_show(queue)["reserve"], queue)
+
+    return sorted(queues, key=key)
+
+
+def apply(d: Mapping[str, Any], device: weir.Device) -> None:
+    """Sets everything of a checked document. Raises WeirError at the first value that is refused."""
+    given = d["core"]
+    if "shape" in given:
+        shape = given["shape"]
+        rate = "off" if shape["rate"] is False else shape["rate"]
+        device.shape(rate, shape.get("burst"), shape.get("overhead"))
+    if "jumbo" in given:
+        device.jumbo(**given["jumbo"])
+    if "max_frame" in given:
+        device.max_frame(given["max_frame"])
+    if "default_queue" in given:
+        device.default_queue(given["default_queue"])
+    if "dscp" in given:
+        device.dscp_map([given["dscp"].get(n, 0) for n in range(64)])
+    for queue in _order(device, d["queues"]):
+        values = dict(d["queues"][queue])
+        policy = str(values.pop("policy"))
+        try:
+            device.queue_replace(queue, policy, **values)
+        except weir.WeirError as error:
+            raise weir.WeirError(error.code, f"queues.{queue}: {error.message}") from error
+    for queue, merge in d["merge"].items():
+        try:
+            device.merge(queue, **merge)
+        except weir.WeirError as error:
+            raise weir.WeirError(error.code, f"merge.{queue}: {error.message}") from error
+
+
+def rehearse(d: Mapping[str, Any], device: weir.Device) -> dict[str, Any]:
+    """Applies a checked document to a copy; what the device's document would then be. Raises WeirError, writes nothing."""
+    copy = weir.Device(Overlay(device))
+    apply(d, copy)
+    return document(copy)
+
+
+def differences(before: Any, after: Any, name: str = "") -> Iterator[str]:
+    """What is not the same in two documents, a line each."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in [*before, *(k for k in after if k not in before)]:
+            yield from differences(before.get(key), after.get(key), f"{name}.{key}" if name else str(key))
+    elif before != after:
+        shown = ["-" if v is None else str(v) for v in (before, after)]
+        yield f"{name}: {shown[0]} -> {shown[1]}"

@@ -1,0 +1,444 @@
+"""weirctl's words: what is typed, what it does to the registers, what it says, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import weir
+from fake_core import FakeCore, RegisterFile
+from test_libweir_device import legal, put
+from weir.ctl import completion, core, stats, text, top
+from weir.ctl.main import VERBS, main
+
+
+@pytest.fixture
+def run(every: FakeCore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs weirctl on a core with every policy: its code, what it says, what it complains."""
+    monkeypatch.delenv("WEIR_DEVICE", raising=False)
+    device = weir.Device(every)
+    every.forget()
+
+    def call(*words: object) -> tuple[int, str, str]:
+        code = main([str(w) for w in words], device)
+        out, err = capsys.readouterr()
+        assert err.count("\n") <= 1 and (not err or err.startswith("weirctl: "))
+        return code, out, err
+
+    return call
+
+
+def shown(run: Any, queue: int) -> dict[str, Any]:
+    code, out, _ = run("-j", "queue", "show", queue)
+    assert code == 0
+    found: dict[str, Any] = json.loads(out)[0]
+    return found
+
+
+# ---- as typed in tc
+
+
+def test_a_line_of_tc_works_as_typed_there(run: Any, every: FakeCore) -> None:
+    """tc-red(8)'s example. Its weight: (1-(1-w)^55)/w = 55 + 1 - 30."""
+    line = "limit 130000 min 30000 max 90000 avpkt 1000 burst 55 ecn adaptive bandwidth 10Mbit".split()
+    assert run("queue", "replace", 0, "red", *line) == (0, "", "")
+    found = shown(run, 0)
+    assert found["policy"] == "ared" and found["ecn"] is True and found["probability"] == pytest.approx(0.02, rel=1e-9)
+    assert (found["limit_bytes"], found["min"], found["max"], found["avpkt"]) == (130000, 30000, 90000, 1000)
+    assert found["bandwidth"] == pytest.approx(10e6, rel=1e-5)
+    w = found["weight"]
+    assert (1 - (1 - w) ** 55) / w == pytest.approx(26, rel=1e-4)
+    assert every.applied("RED_MIN", 0) == 30000 << 11
+
+
+def test_a_weight_wins_over_burst(run: Any) -> None:
+    assert run("queue", "replace", 0, "red", "limit", "100KB", "weight", 0.002, "burst", 55)[0] == 0
+    assert shown(run, 0)["weight"] == pytest.approx(0.002, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        ("ecn", "ecn", True),
+        ("ecn off", "ecn", False),
+        ("noecn", "ecn", False),
+        ("ecn nodrop", "nodrop", True),
+        ("ecn nonodrop", "nodrop", False),
+        ("harddrop on", "harddrop", True),
+        ("no-gentle", "gentle", False),
+        ("min 3k", "min", 3072),
+        ("min 4kbit", "min", 512),
+        ("probability 5%", "probability", 0.05),
+        ("bandwidth 1mbps", "bandwidth", 8e6),
+        ("limit-packets 7", "limit_packets", 7),
+        ("spread uniform-wait", "exempt_first", True),
+        ("unit packets min 5 max 15 limit 20", "limit_packets", 20),
+    ],
+)
+def test_words_set_what_they_say(run: Any, words: str, name: str, value: Any) -> None:
+    assert run("queue", "replace", 1, "red", *words.split()) == (0, "", "")
+    assert shown(run, 1)[name] == pytest.approx(value, rel=1e-5)
+
+
+def test_change_changes_only_what_is_named(run: Any) -> None:
+    run("queue", "replace", 2, "red", "limit", "100KB", "min", "5KB", "max", "15KB", "ecn", "weight", "0.01")
+    before = shown(run, 2)
+    assert run("queue", "change", 2, "max", "20KB", "noecn")[0] == 0
+    assert shown(run, 2) == {**before, "max": 20480, "ecn": False}
+    assert run("queue", "change", 2, "red", "ecn")[0] == 0
+    code, _, err = run("queue", "change", 2, "pie", "target", "5ms")
+    assert code == 2 and "queue 2 runs red, not pie; write queue replace 2 pie" in err
+    assert run("queue", "change", 2)[0] == 2
+    assert run("queue", "change", 2, "adaptive", "interval", "1s")[0] == 0
+    assert shown(run, 2)["policy"] == "ared" and shown(run, 2)["interval"] == 1e6
+
+
+def test_del_is_a_queue_as_after_a_reset(run: Any, every: FakeCore) -> None:
+    run("queue", "replace", 3, "pie", "target", "5ms", "reserve", 40)
+    assert run("queue", "del", 3)[0] == 0
+    assert shown(run, 3)["policy"] == "drop-tail" and shown(run, 3)["reserve"] == 0
+    assert every.applied("LIMIT_BYTES", 3) == 2047 * 64 and every.applied("SHARED_CELLS") == 2047
+
+
+REFUSED = [
+    ("queue replace 0 rde", "policy 'rde' is not known; choose one of drop-tail"),
+    ("queue replace 0 red mim 3", "red has no parameter 'mim', did you mean 'min'?"),
+    ("queue replace 0 red min", "min needs a value; it is"),
+    ("queue replace 0 red min 3 min 4", "min is given twice"),
+    ("queue replace 0 red min 90KB max 30KB", "min 92160 is out of range: allowed is 0 to 30719 bytes"),
+    ("queue replace 0 red min 1x", "'1x' is not a size"),
+    ("queue replace 0 red limit 1gb", "limit_bytes 1073741824 is out of range"),
+    ("queue replace 0 red nodrop", "nodrop on has a meaning only with ecn"),
+    ("queue replace 0 red ecn maybe", "red has no parameter 'maybe'"),
+    ("queue replace", "number of the queue is missing"),
+    ("queue replace 0", "policy is missing"),
+    ("queue show 9", "queue 9 is out of range: allowed is 0 to 3; this core has 4"),
+    ("queue show x", "queue 'x' is not a number"),
+    ("queue show 0 1", "'1' is one word too many"),
+    ("queue tune", "command of queue 'tune' is not known; it is one of show"),
+    ("quee show", "verb 'quee' is not known, did you mean 'queue'?"),
+    ("s", "verb 's' may be shape or split or"),
+    ("-x", "option '-x' is not known"),
+    ("--jsn queue", "option '--jsn' is not known, did you mean '--json'?"),
+    ("queue show -d", "-d needs a value"),
+    ("merge 0 class", "merge class: no core of this version is built with it"),
+    ("merge 0 flow max_bytes 63", "merge max_bytes 63 is out of range: allowed is 64 to 9216"),
+    ("merge 0 flow max_count 449", "merge max_count 449 is out of range: allowed is 2 to 448"),
+    ("merge 0 flow max_sum", "max_sum"),
+    ("split on tick 17", "jumbo tick 17 is out of range: allowed is 1 to 16"),
+    ("merge 7 off", "queue 7 is out of range"),
+    ("shape replace burst 3000", "rate is missing"),
+    ("shape replace rate 20Gbit", "rate 20000000000 is out of range: allowed is 64000 to 10000000000 bit/s"),
+    ("class replace EF queue 4", "queue 4 is out of range"),
+    ("class replace 64 queue 1", "DSCP 64 is out of range: allowed is 0 to 63"),
+    ("class replace XF queue 1", "DSCP 'XF' is not a whole number"),
+    ("class replace 9-3 queue 1", "DSCPs '9-3' go backwards"),
+    ("class replace EF", "keyword is missing; it is queue"),
+    ("class mtu 63", "max_frame 63 is out of range"),
+    ("class mtu big", "'big' is not a size"),
+    ("split on ethertype 0x0800", "belongs to IP or to VLAN tags"),
+    ("split on ethertype 70000", "ethertype 70000 is out of range"),
+    ("stats --watch 0", "--watch 0 is out of range: allowed is 0.1"),
+    ("trace --count 0", "--count 0 is out of range"),
+    ("trace --count many", "--count 'many' is not a whole number"),
+    ("exporter --listen here", "--listen 'here' is not ADDRESS:PORT"),
+    ("exporter --listen 127.0.0.1:99999", "port 99999 is out of range"),
+    ("regs NO_SUCH", "register 'NO_SUCH' is not known"),
+    ("regs 0x20000", "address 0x20000 is out of range"),
+    ("restore", "file is missing"),
+    ("restore /absent", "/absent: No such file or directory"),
+    ("restore - --confirm 5", "--confirm reads standard input"),
+    ("save /absent/f", "/absent/f: No such file or directory"),
+    ("completion tcsh", "shell 'tcsh' is not known"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), REFUSED, ids=[line for line, _ in REFUSED])
+def test_what_cannot_be_is_refused_before_anything_is_written(run: Any, every: FakeCore, line: str, said: str) -> None:
+    code, out, err = run(*line.split())
+    assert (code, out) == (2, "") and said in err
+    assert not every.log
+
+
+def test_without_a_device_one_line_says_how_to_name_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WEIR_DEVICE", raising=False)
+    assert main(["queue", "show"]) == 2
+    assert "no device is named; give -d URI or set WEIR_DEVICE" in capsys.readouterr().err
+    monkeypatch.setenv("WEIR_DEVICE", "unix:/absent")
+    assert main(["queue", "show"]) == 1
+    assert (
+        capsys.readouterr().err
+        == "weirctl: unix:/absent: No such file or directory; start the server, for instance `weir-sim serve --socket PATH`\n"
+    )
+
+
+def test_a_device_that_goes_in_the_middle_is_one_line(run: Any, every: FakeCore) -> None:
+    for n in range(0, 200, 3):
+        every.fail_at = n
+        code, _, err = run("queue", "replace", 0, "red", "limit", "100KB")
+        every.fail_at = None
+        if code == 0:
+            break
+        assert code == 1 and "failed" in err
+    else:
+        pytest.fail("200 accesses did not configure a queue")
+
+
+# ---- round trips
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(natural=legal())
+def test_what_show_prints_makes_the_same_registers(register_map_file: RegisterFile, natural: dict[str, Any]) -> None:
+    """`show --commands` on one core, its lines on another: every word the same."""
+    import contextlib
+    import io
+
+    one, two = FakeCore(register_map_file), FakeCore(register_map_file)
+    device = weir.Device(one)
+    for queue in (0, 2, 3):  # limits after a reset are more than the buffer; libweir says the buffer
+        device.queue_replace(queue, "drop-tail")
+    device.shape("123456789bit", 4321, -7)
+    device.dscp_map({46: 1, 10: 3})
+    device.queue_replace(1, "red", **natural)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main(["show", "--commands"], device) == 0
+    other = weir.Device(two)
+    for line in out.getvalue().splitlines():
+        assert main(line.split()[1:], other) == 0, line
+    configuration = [a for a in one.live if a in range(0x40, 0xC0) or (a >= 0x1000 and (a & 0x3FF) < 0xFC)]
+    assert {a: one.live[a] for a in configuration} == {a: two.live[a] for a in configuration}
+
+
+@pytest.mark.parametrize("policy", [p.name for p in weir.policies()])
+def test_every_policy_is_shown_so_that_it_can_be_typed(run: Any, every: FakeCore, policy: str) -> None:
+    """The short line of `queue show`, typed again."""
+    assert run("queue", "replace", 0, policy)[0] == 0
+    words = {a: v for a, v in every.live.items() if 0x1000 <= a < 0x10FC}
+    _, out, _ = run("queue", "show", 0)
+    assert out.startswith(f"queue 0 {policy} limit ")
+    run("queue", "del", 0)
+    assert run("queue", "replace", *out.split()[1:])[0] == 0
+    assert {a: v for a, v in every.live.items() if 0x1000 <= a < 0x10FC} == words
+
+
+@given(st.one_of(st.floats(0.001, 1e12), st.integers(0, 1 << 40).map(float)))
+def test_texts_are_read_back_as_they_were(value: float) -> None:
+    assert weir.parse_size(text.size(value)) == value
+    assert weir.parse_rate(text.rate(value)) == value
+    assert weir.parse_time(text.time(value)) == value
+    assert float(text.number(value)) == value
+
+
+def test_texts_are_short() -> None:
+    assert [text.size(v) for v in (0, 1, 1000, 1024, 400 << 10, 3 << 20)] == [
+        "0b",
+        "1b",
+        "1000b",
+        "1KB",
+        "400KB",
+        "3MB",
+    ]
+    assert [text.rate(v) for v in (64e3, 1.5e6, 10e9, 1)] == ["64kbit", "1.5Mbit", "10Gbit", "1bit"]
+    assert [text.time(v) for v in (15e3, 500, 1.5e6, 0.064)] == ["15ms", "500us", "1.5s", "64ns"]
+    assert [text.about(v, "b") for v in (0, 999, 1234, 99960, 1.5e9)] == ["0b", "999b", "1.23kb", "100kb", "1.5Gb"]
+
+
+# ---- counters
+
+
+def test_statistics_have_the_words_of_tc(run: Any, every: FakeCore) -> None:
+    """marked, early, pdrop, other: by the policy, by the limit, by others (tc-red(8), STATISTICS)."""
+    counts = {"EARLY": 100, "FORCED": 20, "HEAD_DROPPED": 3, "OVERFLOW": 4000, "FRONT": 500, "LINK_DOWN": 60000,
+              "MARKED": 7, "HEAD_MARKED": 80, "OUT": 1000}  # fmt: skip
+    for name, n in counts.items():
+        put(every, f"{name}_PACKETS", n, 1)
+        put(every, f"{name}_BYTES", 10 * n, 1)
+    every.words[every.address("LIVE_BYTES", 1)], every.words[every.address("LIVE_PACKETS", 1)] = 3000, 2
+    _, out, _ = run("-s", "queue", "show", 1)
+    assert out.splitlines()[1:] == [
+        " Sent 10800 bytes 1080 pkt (dropped 64623, overlimits 210 requeues 0)",
+        " backlog 3000b 2p requeues 0",
+        "  marked 87 early 123 pdrop 4500 other 60000",
+    ]
+    _, out, _ = run("-j", "stats")
+    found = json.loads(out)
+    assert found["queues"][1]["tc"] == {"marked": 87, "early": 123, "pdrop": 4500, "other": 60000}
+    assert found["queues"][1]["counters"]["overflow"] == {"packets": 4000, "bytes": 40000}
+    assert found["queues"][1]["live"]["packets"] == 2 and len(found["queues"]) == 4
+    _, out, _ = run("stats", 1)
+    rows = {line.split("  ")[0]: line.split()[-1] for line in out.splitlines() if line}
+    assert rows["sent"] == "1080" and rows["dropped, overflow"] == "4000" and rows["marked"] == "87"
+
+
+def test_quantiles_are_ends_of_bins() -> None:
+    histogram = [0] * 32
+    assert stats.quantile(histogram, 0.5) is None
+    histogram[10], histogram[20] = 99, 1
+    assert stats.quantile(histogram, 0.5) == stats.quantile(histogram, 0.99) == 2048
+    assert stats.quantile(histogram, 0.995) == 2 << 20
+
+
+def test_rates_are_per_second_of_device_time(every: FakeCore) -> None:
+    device = weir.Device(every)
+    before = device.state()
+    put(every, "OUT_PACKETS", 500, 0)
+    put(every, "OUT_BYTES", 125000, 0)
+    put(every, "NOW", 1_000_000)
+    shown_rates = stats.rates(before, device.state(), [0])
+    assert "1Gbit 500kp" in " ".join(shown_rates.split())
+    assert stats.rates(before, before, [0]) == "no time has passed on the device"
+    put(every, "NOW", (1 << 48) - 1_000_000)
+    before = device.state()
+    put(every, "NOW", 0)  # 78 hours round
+    put(every, "OUT_PACKETS", 1500, 0)
+    assert " 1Mp" in stats.rates(before, device.state(), [0])
+
+
+def test_top_knows_the_probability_of_red() -> None:
+    natural = {"policy": "red", "min": 5.0, "max": 15.0, "probability": 0.1, "gentle": True}
+    found = [top.red_probability(natural, average) for average in (4.9, 5, 10, 15, 22.5, 30, 1e9)]
+    assert found == pytest.approx([0, 0, 0.05, 0.1, 0.55, 1, 1])
+    assert top.red_probability({**natural, "gentle": False}, 15) == 1
+    assert top.red_probability({"policy": "pie"}, 3) is None
+
+
+# ---- the rest of the core
+
+
+def test_class(run: Any, every: FakeCore) -> None:
+    assert run("class", "replace", "EF,AF11,8-9,0x3f", "queue", 2) == (0, "", "")
+    assert run("class", "default", "queue", 3)[0] == 0 and run("class", "mtu", 1518)[0] == 0
+    assert (
+        every.applied("DSCP_MAP1") == 0x222
+        and every.applied("DSCP_MAP5") == 2 << 24
+        and every.applied("DSCP_MAP7") == 2 << 28
+    )
+    _, out, _ = run("class", "show")
+    assert out.splitlines() == ["class dscp 0-7,11-45,47-62 queue 0", "class dscp 8-10,46,63 queue 2", "class default queue 3",
+                                "class mtu 1518"]  # fmt: skip
+    assert run("class", "del", "all")[0] == 0 and every.applied("DSCP_MAP1") == 0
+    assert core.dscps("AF41,cs6,VA,LE") == [34, 48, 44, 1]  # RFC 2597, 2474, 5865, 8622
+
+
+def test_shape(run: Any, every: FakeCore) -> None:
+    assert run("shape", "replace", "rate", "100mbit", "burst", "3000", "overhead", "-4") == (0, "", "")
+    assert every.applied("SHAPER_COST_LO") == 80 << 19 and every.applied("SHAPER_OVERHEAD") == 0xFFFC
+    assert run("shape", "change", "rate", "1gbit")[0] == 0
+    assert run("shape")[1] == "shape rate 1Gbit burst 3000b overhead -4\n"
+    assert json.loads(run("-j", "shape")[1])["rate"] == 1e9
+    assert run("shape", "del")[0] == 0 and run("shape")[1] == "shape off, the line takes 10Gbit\n"
+
+
+def test_split_and_merge(run: Any, every: FakeCore) -> None:
+    assert run("split", "on", "ethertype", "0x88B6")[0] == 0
+    assert run("split")[1] == "split on ethertype 0x88B6 protocol 253 form l2 tick 6\n"
+    assert run("split", "on", "form", "l3", "tick", 10)[0] == 0 and every.applied("JUMBO") == 1 | 1 << 4 | 10 << 8
+    assert run("split")[1] == "split on ethertype 0x88B6 protocol 253 form l3 tick 10\n"
+    assert run("split", "off")[0] == 0 and run("split")[1].startswith("split off ethertype 0x88B6")
+    assert run("merge")[1] == "".join(f"merge {q} off\n" for q in range(4))
+    assert run("merge", 1, "flow", "max_bytes", 1500, "max_count", 9) == (0, "", "")
+    assert [every.applied(name, 1) for name in ("MERGE", "MERGE_MAX_BYTES", "MERGE_MAX_SUM", "MERGE_MAX_COUNT")] == [
+        1,
+        1500,
+        8960,
+        9,
+    ]
+    assert run("merge", "show")[1].splitlines()[1] == "merge 1 flow max_bytes 1500 max_sum 8960 max_count 9"
+    assert json.loads(run("-j", "merge")[1])["1"]["mode"] == "flow"
+    assert run("merge", 1, "off")[0] == 0 and every.applied("MERGE", 1) == 0
+
+
+def test_merging_is_saved_and_restored(run: Any, every: FakeCore, tmp_path: Path) -> None:
+    run("split", "off", "form", "l3", "tick", 7)
+    run("merge", 2, "flow", "max_sum", 3000)
+    commands = run("show", "--commands")[1]
+    assert (
+        "weirctl merge 2 flow max_bytes 9216 max_sum 3000 max_count 448" in commands
+        and "weirctl merge 0 off" in commands
+    )
+    file = tmp_path / "all.yaml"
+    assert run("save", file)[0] == 0
+    run("merge", 2, "off")
+    run("merge", 0, "flow")
+    run("split", "off", "form", "l2", "tick", 6)
+    assert run("restore", file)[0] == 0
+    assert [every.applied("MERGE", q) for q in range(4)] == [0, 0, 1, 0] and every.applied("MERGE_MAX_SUM", 2) == 3000
+    assert every.applied("JUMBO") == 1 << 4 | 7 << 8
+    file.write_text("weir: 1\nmerge: {1: {mode: class}}\n")
+    assert "merge.1: mode 'class' is not off or flow" in run("restore", file)[2]
+
+
+def test_regs(run: Any, every: FakeCore) -> None:
+    assert run("regs", "queue", 1, "LIMIT_BYTES", 4096)[0] == 0
+    assert every.words[every.address("LIMIT_BYTES", 1)] == 4096
+    assert run("regs", "queue", 1, "limit_bytes")[1].split() == ["0x1404", "LIMIT_BYTES", "0x00001000"]
+    assert run("regs", "0x1404")[1] == "0x1404  0x00001000\n"
+    assert "QUEUES=4 DATA_WIDTH=64" in run("regs", "params")[1]
+    _, out, _ = run("-j", "regs")
+    found = json.loads(out)
+    assert {r["name"] for r in found if r["queue"] is None} >= {"MAGIC", "MAX_FRAME"} and len(found) > 150
+
+
+def test_reset(run: Any, every: FakeCore) -> None:
+    assert run("reset") == (0, "", "") and every.resets == 1
+
+
+# ---- help and completion
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_that_needs_no_device(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("weirctl ") and all(len(line) <= 132 for line in out.splitlines())
+    assert main(["help", verb]) == 0 and capsys.readouterr().out == out
+
+
+def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(f"  {verb} " in out for verb in VERBS)
+    assert main([]) == 2
+    assert main(["queue", "help", "red"], weir.Device.__new__(weir.Device)) == 0
+    assert "probability" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("before", "may", "not_"),
+    [
+        ("", ["queue", "--json", "doctor"], ["red"]),
+        ("queue", ["replace", "show"], ["red"]),
+        ("queue replace 0", ["red", "codel"], ["min"]),
+        ("queue replace 0 red min 30KB", ["max", "ecn"], ["min", "target"]),
+        ("queue replace 0 red spread", ["uniform-wait", "geometric"], ["max"]),
+        ("-d unix:/x queue replace 0 pie", ["target"], ["min"]),
+        ("class replace EF", ["queue"], []),
+    ],
+)
+def test_completion_offers_what_may_follow(before: str, may: list[str], not_: list[str], run: Any) -> None:
+    found = completion.following(before.split())
+    assert set(may) <= set(found) and not set(not_) & set(found)
+    assert run("completion", "words", "--", *before.split())[1].split() == found
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_accepted_by_their_shell(shell: str, run: Any, tmp_path: Path) -> None:
+    import shutil
+    import subprocess
+
+    code, out, _ = run("completion", shell)
+    assert code == 0 and "weirctl completion words" in out
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not here")
+    (tmp_path / "script").write_text(out, encoding="utf-8")
+    done = subprocess.run([shell, "-n", str(tmp_path / "script")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and not done.stderr

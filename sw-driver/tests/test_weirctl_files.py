@@ -1,0 +1,354 @@
+"""save, restore and the YAML between them: round trips, what is refused, rollback and confirmation."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import weir
+from fake_core import POLICIES, FakeCore, RegisterFile
+from test_libweir_device import legal
+from test_weirctl import run as run  # the fixture
+from weir.ctl import files, whole
+from weir.ctl.errors import Refusal
+from weir.ctl.main import main
+
+GOOD = """\
+weir: 1
+core:
+  shape: {rate: 1Gbit, burst: 3000b}
+  dscp: {46: 1}
+queues:
+  0: {policy: red, limit: 100KB, min: 5KB, max: 15KB, probability: 2%, ecn: on}
+  1: {policy: drop-tail, limit: 50KB, reserve: 10}
+"""
+
+
+def configuration(core: FakeCore) -> dict[int, int]:
+    """What the datapath has."""
+    return {a: v for a, v in core.live.items() if 0x40 <= a < 0xC0 or (a >= 0x1000 and (a & 0x3FF) < 0xFC)}
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+# ---- round trips
+
+
+def test_what_is_saved_is_restored(run: Any, every: FakeCore, good: Path, tmp_path: Path) -> None:
+    assert run("restore", good) == (0, "", "")
+    assert every.applied("RED_MAX", 0) == 15 << 10 << 11 and every.applied("RESERVE_CELLS", 1) == 10
+    assert every.applied("SHAPER_COST_LO") == 8 << 19 and every.applied("DSCP_MAP5") == 1 << 24
+    assert every.applied("SHARED_CELLS") == 2037
+    for queue, policy in ((2, "fn"), (3, "codel")):
+        run("queue", "replace", queue, policy, *(["window", 2048] if policy == "fn" else []))
+    run("split", "on", "ethertype", "0x88B6", "protocol", 254)
+    before = configuration(every)
+    assert run("save", tmp_path / "saved.yaml") == (0, "", "")
+    for queue in range(4):
+        run("queue", "del", queue)
+    run("shape", "del")
+    run("split", "off", "ethertype", "0x88B5", "protocol", 253)
+    run("class", "del", "all")
+    assert configuration(every) != before
+    assert run("restore", tmp_path / "saved.yaml") == (0, "", "")
+    assert configuration(every) == before
+    assert run("restore", tmp_path / "saved.yaml", "--dry-run")[1] == "nothing would change\n"
+    assert run("save")[1].splitlines()[1:] == (tmp_path / "saved.yaml").read_text().splitlines()[1:]
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(natural=legal())
+def test_any_configuration_survives_a_file(register_map_file: RegisterFile, natural: dict[str, Any]) -> None:
+    one, two = FakeCore(register_map_file), FakeCore(register_map_file)
+    device, other = weir.Device(one), weir.Device(two)
+    for queue in range(4):
+        device.queue_replace(queue, "drop-tail")
+    device.queue_replace(2, "red", **natural)
+    document = whole.document(device)
+    read = files.parse(files.dump(document))
+    assert read == document
+    whole.apply(whole.check_form(read, 4), other)
+    assert configuration(one) == configuration(two)
+
+
+@st.composite
+def of_any_policy(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """A policy and some of its parameters, each in its own range; together they may be refused."""
+    policy = draw(st.sampled_from([p for p in weir.policies() if p.name != "red"]))
+    natural: dict[str, Any] = {}
+    for p in policy.parameters:
+        if p.name in ("adaptive", "unit", "low_latency", "coupled") or not draw(st.integers(0, 2)):
+            continue
+        if p.kind == "flag":
+            natural[p.name] = draw(st.booleans())
+        elif p.kind == "choice":
+            natural[p.name] = draw(st.sampled_from(p.choices))
+        elif (
+            p.kind in ("size", "count") or p.unit == "cells" or p.name in ("window", "coupling_factor", "mean", "avpkt")
+        ):
+            natural[p.name] = draw(st.integers(int(p.min), int(min(p.max, 9216 if p.name == "quantum" else 20000))))
+        else:
+            natural[p.name] = draw(st.one_of(st.floats(p.min, p.max), st.floats(-6, 4).map(lambda e: 10.0**e)))  # noqa: B023
+    return policy.name, natural
+
+
+@settings(max_examples=50, suppress_health_check=list(HealthCheck), deadline=None)
+@given(drawn=of_any_policy())
+def test_any_configuration_of_any_policy_survives_a_file_and_a_command(
+    register_map_file: RegisterFile, drawn: tuple[str, dict[str, Any]]
+) -> None:
+    policy, natural = drawn
+    cores = [FakeCore(register_map_file, policies=POLICIES) for _ in range(3)]
+    one, two, three = (weir.Device(core) for core in cores)
+    for queue in range(4):
+        one.queue_replace(queue, "drop-tail")
+    try:
+        one.queue_replace(1, policy, **natural)
+    except weir.WeirError as refused:
+        assume(refused.name not in ("RANGE", "CONFLICT"))
+        raise
+    whole.apply(whole.check_form(files.parse(files.dump(whole.document(one))), 4), two)
+    for line in whole.commands(one):
+        assert main(line.split()[1:], three) == 0, line
+    assert configuration(cores[0]) == configuration(cores[1]) == configuration(cores[2])
+
+
+def test_what_is_not_named_stays(run: Any, every: FakeCore, tmp_path: Path) -> None:
+    run("queue", "replace", 0, "pie")
+    run("shape", "replace", "rate", "1gbit")
+    before = configuration(every)
+    (tmp_path / "f").write_text("weir: 1\nqueues: {2: {policy: drop-tail, limit: 5000b}}\n")
+    assert run("restore", tmp_path / "f")[0] == 0
+    changed = {a for a, v in configuration(every).items() if v != before[a]}
+    assert changed <= set(range(0x1800, 0x1900)) and every.applied("LIMIT_BYTES", 2) == 5000
+
+
+def test_a_dry_run_tells_what_would_change_and_writes_nothing(run: Any, every: FakeCore, good: Path) -> None:
+    code, out, _ = run("restore", good, "--dry-run")
+    assert code == 0 and not every.log
+    assert "core.shape.rate: off -> 1Gbit" in out and "queues.0.policy: drop-tail -> red" in out
+    assert "queues.0.min: - -> 5KB" in out and "core.dscp.46: - -> 1" in out and "queues.2" not in out
+
+
+def test_cells_and_windows_change_hands(run: Any, every: FakeCore, tmp_path: Path) -> None:
+    """Two queues whose reserves only fit if the one that gives comes first."""
+    run("queue", "replace", 0, "drop-tail", "reserve", 2000)
+    (tmp_path / "f").write_text(
+        "weir: 1\nqueues:\n  1: {policy: drop-tail, reserve: 2000}\n  0: {policy: drop-tail, reserve: 40}\n"
+    )
+    for order in (0, 1):
+        assert run("restore", tmp_path / "f") == (0, "", ""), order
+        assert every.applied("RESERVE_CELLS", 1) == 2000 and every.applied("SHARED_CELLS") == 7
+
+
+# ---- refused
+
+BAD = {
+    "empty": ("", "document: not a section of names and values"),
+    "text": ("hello", "document: not a section"),
+    "no version": ("queues: {}", "'weir: 1' is missing"),
+    "other version": ("weir: 2", "'weir: 1' is missing"),
+    "version true": ("weir: true", "'weir: 1' is missing"),
+    "unknown section": ("weir: 1\nport: 3", "'port' is not known; it has weir, core, queues"),
+    "syntax": ("weir: 1\nqueues: {0: {policy: red", "line 2, column"),
+    "tab": ("weir: 1\n\tqueues: 3", "line 2, column 1: found character"),
+    "alias": ("weir: 1\ncore: &a {dscp: {}}\nqueues: *a", "aliases are not allowed"),
+    "bomb": ("weir: 1\na: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]", "aliases are not allowed"),
+    "twice": ("weir: 1\nqueues:\n  0: {policy: red}\n  0: {policy: pie}", "'0' in line 3 is given twice"),
+    "deep": ("weir: " + "[" * 200, "not YAML"),
+    "object": ("weir: !!python/object/apply:os.system [ls]", "line 1, column 7: could not determine a constructor"),
+    "queue 9": ("weir: 1\nqueues: {9: {policy: red}}", "queues: 9 is not a whole number from 0 to 3"),
+    "no policy": ("weir: 1\nqueues: {0: {min: 3}}", "queues.0: policy is missing"),
+    "list": ("weir: 1\nqueues: {0: {policy: red, min: [3]}}", "queues.0.min: not a value"),
+    "null": ("weir: 1\nqueues: {0: {policy: red, min: }}", "queues.0.min: not a value"),
+    "unknown policy": ("weir: 1\nqueues: {0: {policy: wred}}", "queues.0: policy 'wred' is not known"),
+    "unknown parameter": ("weir: 1\nqueues: {0: {policy: red, mim: 3}}", "queues.0: red has no parameter 'mim'"),
+    "range": ("weir: 1\nqueues: {0: {policy: red, min: 90KB, max: 3KB}}", "queues.0: min 92160 is out of range"),
+    "the last queue": ("weir: 1\nqueues: {0: {policy: pie}, 3: {policy: codel, target: 9s}}", "queues.3: target 9000000 is out of range"),
+    "cells twice": ("weir: 1\nqueues: {0: {policy: drop-tail, reserve: 1500}, 1: {policy: drop-tail, reserve: 1500}}", "reserve 1500 is out of range"),
+    "windows": ("weir: 1\nqueues: {0: {policy: fn, window: 4096}, 1: {policy: fn, window: 4096}}", "window"),
+    "shape": ("weir: 1\ncore: {shape: {burst: 3}}", "core.shape: rate is missing"),
+    "rate": ("weir: 1\ncore: {shape: {rate: 20Gbit}}", "rate 20000000000 is out of range"),
+    "dscp": ("weir: 1\ncore: {dscp: {64: 0}}", "core.dscp: 64 is not a whole number from 0 to 63"),
+    "dscp's queue": ("weir: 1\ncore: {dscp: {6: 7}}", "core.dscp.6: 7 is not a whole number from 0 to 3"),
+    "frame": ("weir: 1\ncore: {max_frame: 9217}", "core.max_frame: 9217 is not a whole number"),
+    "jumbo": ("weir: 1\ncore: {jumbo: {mode: transit}}", "jumbo mode 'transit' is not known"),
+    "date": ("weir: 1\nqueues: {0: {policy: red, min: 2026-11-22}}", "queues.0.min: not a value"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_one_line_and_writes_nothing(run: Any, every: FakeCore, tmp_path: Path, name: str) -> None:
+    content, said = BAD[name]
+    (tmp_path / "f.yaml").write_text(content, encoding="utf-8")
+    code, out, err = run("restore", tmp_path / "f.yaml")
+    assert (code, out) == (2, "") and said in err and "f.yaml: " in err
+    assert not every.log
+
+
+def test_other_bad_files(run: Any, every: FakeCore, tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00weir")
+    (tmp_path / "large").write_bytes(b"#" * ((1 << 20) + 1))
+    for name, said in (("binary", "not a text in UTF-8"), ("large", "longer than 1 MB"), ("", "Is a directory")):
+        code, _, err = run("restore", tmp_path / name)
+        assert code == 2 and said in err
+    assert not every.log
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(st.text(max_size=80), st.text(alphabet="weir:1 {}[]&*!-'\"\n\t,queues0policyred?|>#%", max_size=120)))
+def test_any_text_is_a_document_or_one_line(source: str) -> None:
+    try:
+        whole.check_form(files.parse(source), 4)
+    except Refusal as refused:
+        assert "\n" not in str(refused)
+
+
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.sampled_from(["red", "30KB", "off"])
+)
+ANY = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(
+    st.one_of(st.sampled_from(["weir", "core", "queues", "policy", "min", "shape", "rate", "dscp", "jumbo"]), st.integers(0, 4)),
+    inner, max_size=4)), max_leaves=12)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(ANY, ANY)
+def test_any_document_is_applied_or_refused_and_then_has_written_nothing(
+    register_map_file: RegisterFile, core: Any, queues: Any
+) -> None:
+    device = weir.Device(every := FakeCore(register_map_file))
+    try:
+        whole.rehearse(whole.check_form({"weir": 1, "core": core, "queues": queues}, 4), device)
+    except (Refusal, weir.WeirError) as refused:
+        assert "\n" not in str(refused)
+    assert not every.log
+
+
+# ---- going back
+
+
+def meaning(core: FakeCore) -> dict[str, Any]:
+    """The configuration of what runs; words of a policy that a queue does not run any more may stay."""
+    return whole.document(weir.Device(core))
+
+
+def test_a_device_that_fails_once_gets_its_old_configuration_back(run: Any, every: FakeCore, good: Path) -> None:
+    for queue in range(4):
+        run("queue", "del", queue)
+    run("queue", "replace", 2, "pie")
+    before = meaning(every)
+    outcomes = set()
+    for n in range(0, 1200, 7):
+        every.fail_at = n
+        code, _, err = run("restore", good)
+        every.fail_at = None
+        outcomes.add(code)
+        if code == 0:
+            break
+        if code == 4:
+            assert "the old configuration is back" in err
+        else:
+            assert code == 1
+            if "cannot be put back" in err:
+                continue
+        assert meaning(every) == before, n
+    assert 0 in outcomes and 1 in outcomes
+
+
+class Once(FakeCore):
+    """Fails one access and works again."""
+
+    def _count_down(self) -> None:
+        try:
+            super()._count_down()
+        except Exception:
+            self.fail_at = None
+            raise
+
+
+def test_one_failure_in_the_middle_goes_back(
+    register_map: RegisterFile, good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    core = Once(register_map, policies=("drop-tail", "red"))
+    device = weir.Device(core)
+    for queue in range(4):
+        device.queue_replace(queue, "drop-tail")
+    before = meaning(core)
+    codes = []
+    for n in range(0, 900, 11):
+        core.fail_at = n
+        codes.append(main(["restore", str(good)], device))
+        failed = core.fail_at is None
+        core.fail_at = None
+        if codes[-1] == 0:
+            assert not failed
+            break
+        assert meaning(core) == before, n
+    assert {0, 1, 4} <= set(codes)
+    assert "the old configuration is back" in capsys.readouterr().err
+
+
+@pytest.fixture
+def keyboard(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Standard input as a pipe that a test can write to."""
+    out, into = os.pipe()
+    monkeypatch.setattr(sys, "stdin", os.fdopen(out, "r"))
+    yield into
+    try:
+        os.close(into)
+    except OSError:
+        pass
+
+
+def test_a_configuration_that_is_confirmed_stays(run: Any, every: FakeCore, good: Path, keyboard: int) -> None:
+    threading.Timer(0.2, lambda: os.write(keyboard, b"\n")).start()
+    code, out, err = run("restore", good, "--confirm", 20)
+    assert (code, err) == (0, "") and "press Enter within 20 s" in out and out.endswith("kept\n")
+    assert every.applied("RED_MAX", 0) == 15 << 10 << 11
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_configuration_that_is_not_confirmed_goes_back(
+    run: Any, every: FakeCore, good: Path, keyboard: int, ended: bool
+) -> None:
+    """Nobody presses Enter; the end of standard input is no Enter."""
+    for queue in range(4):
+        run("queue", "del", queue)
+    before = meaning(every)
+    if ended:
+        os.close(keyboard)
+    begun = time.monotonic()
+    code, _, err = run("restore", good, "--confirm", 1)
+    assert code == 4 and err == "weirctl: not confirmed; the old configuration is back\n"
+    assert time.monotonic() - begun >= 1 and meaning(every) == before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_standard_input_has_a_configuration_too(run: Any, every: FakeCore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD.encode())))
+    assert run("restore", "-") == (0, "", "") and every.applied("RED_MAX", 0) == 15 << 10 << 11
+
+
+def test_a_saved_file_is_plain_yaml(run: Any, good: Path) -> None:
+    run("restore", good)
+    _, out, _ = run("save")
+    document = yaml.safe_load(out)
+    assert document["queues"][0]["min"] == "5KB" and document["queues"][0]["ecn"] is True
+    assert document["queues"][0]["probability"] == 0.02 and "ethertype: 0x88B5" in out
