@@ -32,7 +32,7 @@ NS3 := build/stamps/ns3
 
 help: ## this list
 	@echo "usage: make <verb>"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r verb what; do \
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r verb what; do \
 	  printf '%-10s %s\n' "$$verb" "$$what"; done
 
 setup: $(VENV) ## check for the tools of the system (as root: install them), make .venv

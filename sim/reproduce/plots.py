@@ -20,7 +20,7 @@ def _save(figure: Any, path: Path) -> None:
 
 
 def over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None:
-    """Queue and average over time, one panel a side: 003's Figures 4 to 6."""
+    """Queue and average over time in packets, one panel a side: 003's Figures 4 to 6. 004's averages are in bytes."""
     figure, axes = plt.subplots(
         len(series), 1, figsize=(9, 2.4 * len(series)), sharex=True, squeeze=False, layout="constrained"
     )
@@ -28,7 +28,8 @@ def over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None
         s = run["series"]
         axis.plot(s["time"], s["packets"], color="#7fb2dd", lw=0.7, label="queue")
         if any(s["average"]):
-            axis.plot(s["time"], s["average"], color=COLOURS[0], lw=1.3, label="average")
+            unit = run["parameters"]["size"] if run["experiment"] == "fn-red" else 1
+            axis.plot(s["time"], [a / unit for a in s["average"]], color=COLOURS[0], lw=1.3, label="average")
         axis.set_ylabel("packets")
         axis.set_title(side, loc="left", fontsize=10)
         axis.set_ylim(bottom=0)
@@ -39,7 +40,8 @@ def over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None
 
 
 def against_rows(table: dict[str, Any], metric: str, label: str, path: Path) -> None:
-    """A metric of each side against the rows, with its interval; what the paper prints is dashed: 003's Figure 9."""
+    """A metric of each side against the rows, with its interval; what the paper prints is dashed (if the runs are as long as
+    the paper's): 003's Figure 9."""
     figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
     rows = [r["row"] for r in table["rows"]]
     sides = list(dict.fromkeys(s for r in table["rows"] for s in r["sides"]))
@@ -50,7 +52,7 @@ def against_rows(table: dict[str, Any], metric: str, label: str, path: Path) -> 
             if side in r["sides"]:
                 value = r["sides"][side]["measured"][r["sides"][side]["queue"]][metric]
                 points.append((x, value["mean"], value["half"] or 0.0))
-                if metric in r["sides"][side]["printed"]:
+                if metric in r["sides"][side]["printed"] and not table["shortened"]:
                     printed.append((x, r["sides"][side]["printed"][metric]))
         colour = COLOURS[n % len(COLOURS)]
         axis.errorbar([p[0] for p in points], [p[1] for p in points], [p[2] for p in points], color=colour, marker="o", ms=4,

@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import html
 import json
+import re
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -188,13 +190,27 @@ def report(folder: Path, quick: bool) -> None:
     )
 
 
+def keep(folder: Path) -> None:
+    """Copies the report to the docs."""
+    target = ROOT / "docs" / "reproduced"
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
+    text = (folder / "report" / "report.md").read_text()
+    for name in sorted(set(re.findall(r"\]\(([a-z0-9_-]+\.png)\)", text))):
+        shutil.copy(folder / "report" / name, target)
+    (ROOT / "docs" / "reproduced.md").write_text(re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", text))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("what", choices=["table", "report"])
+    parser.add_argument("what", choices=["table", "report", "keep"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("table", nargs="?", default="")
     parser.add_argument("--quick", action="store_true")
     a = parser.parse_args()
+    if a.what == "keep":
+        keep(a.folder)
+        return 0
     if a.what == "report":
         report(a.folder, a.quick)
         return 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the papers' experiments as a Snakemake workflow, and says where the report is and what it cost.
 
-    python sim/reproduce/run.py [--quick] [--papers "003 004"] [--without-rtl] [--cores N] [-- more for snakemake]
+    python sim/reproduce/run.py [--quick] [--papers "003 004"] [--table 003/table1] [--without-rtl] [--cores N] [-- more for snakemake]
 
 What has been run is not run again. `--without-rtl` lets the golden model stand for the RTL, which the report says.
 """
@@ -38,6 +38,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="a slice of each paper, within minutes")
     parser.add_argument("--papers", default="", help='numbers of the papers, for instance "003 004" (all)')
+    tables = [f"{t.paper}/{t.name}" for t in plan.TABLES]
+    parser.add_argument(
+        "--table", action="append", choices=tables, help="only this table, without the report; several times"
+    )
     parser.add_argument("--without-rtl", action="store_true", help="the golden model stands for the RTL")
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
     parser.add_argument("more", nargs="*", help="for snakemake")
@@ -56,19 +60,20 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     command: list[str] = [
         str(SNAKEMAKE), "--snakefile", str(ROOT / "sim" / "reproduce" / "Snakefile"), "--directory", str(folder),
-        "--cores", str(a.cores), "--rerun-triggers", "mtime", "params", "--rerun-incomplete", "--config",
+        *([] if sys.stderr.isatty() else ["--quiet", "rules"]), "--cores", str(a.cores), "--rerun-triggers", "mtime", "params", "--rerun-incomplete", "--config",
         f"mode={'quick' if a.quick else 'full'}", f"python={sys.executable}",
     ]  # fmt: skip
-    command += [f"papers={a.papers}"] if a.papers else []
+    command += ["papers=" + "+".join(f"p{p}" for p in a.papers.split())] if a.papers else []
     command += ["without_rtl=1"] if a.without_rtl else []
-    command += [] if sys.stderr.isatty() else ["--quiet", "rules"]
+    command += a.more
+    command += ["--", *(f"{t}.json" for t in a.table)] if a.table else []
     begin = time.monotonic()
-    code = subprocess.run(command + a.more, check=False).returncode
+    code = subprocess.run(command, check=False).returncode
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(
         f"reproduce: {time.monotonic() - begin:.0f} s, CPU time {spent.ru_utime + spent.ru_stime:.0f} s, {a.cores} cores"
     )
-    if code == 0:
+    if code == 0 and not a.table:
         print(f"{(folder / 'report' / 'index.html').relative_to(ROOT)}")
     return code
 

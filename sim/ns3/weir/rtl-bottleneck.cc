@@ -33,8 +33,10 @@ class RtlBottleneck final : public Bottleneck {
 
   void send(const uint8_t *frame, uint32_t length, uint64_t atNs) override {
     const uint64_t at = atNs + epochNs;
+    if (length < 14 || length > 9216)
+      throw std::runtime_error("a frame of " + std::to_string(length) + " bytes is not one of 14 to 9216 bytes");
     if (model_.send(core_, 1, frame, &length, &at, nullptr) != WEIR_MODEL_OK)
-      throw std::runtime_error("the cycle model refuses a frame of " + std::to_string(length) + " bytes");
+      throw std::runtime_error("the cycle model refuses a frame");
     ++held_;
     if (golden_) golden_->send(length, ecnOf(frame, length), at);
   }
