@@ -46,12 +46,13 @@ def against_rows(table: dict[str, Any], metric: str, label: str, path: Path) -> 
     rows = [r["row"] for r in table["rows"]]
     sides = list(dict.fromkeys(s for r in table["rows"] for s in r["sides"]))
     for n, side in enumerate(sides):
-        points: list[tuple[int, float, float]] = []
+        aside = 0.06 * (n - (len(sides) - 1) / 2)  # so that intervals do not cover each other
+        points: list[tuple[float, float, float]] = []
         printed: list[tuple[int, float]] = []
         for x, r in enumerate(table["rows"]):
             if side in r["sides"]:
                 value = r["sides"][side]["measured"][r["sides"][side]["queue"]][metric]
-                points.append((x, value["mean"], value["half"] or 0.0))
+                points.append((x + aside, value["mean"], value["half"] or 0.0))
                 if metric in r["sides"][side]["printed"] and not table["shortened"]:
                     printed.append((x, r["sides"][side]["printed"][metric]))
         colour = COLOURS[n % len(COLOURS)]
@@ -68,6 +69,7 @@ def against_rows(table: dict[str, Any], metric: str, label: str, path: Path) -> 
                 label=f"{side}, printed",
             )
     axis.set_xticks(range(len(rows)), rows)
+    axis.set_xlabel({"003": "sources", "004": "window, packets", "001": "scenario"}[table["paper"]])
     axis.set_ylabel(label)
     axis.set_title(f"{table['paper']}, {table['title']}", fontsize=11)
     axis.grid(axis="y", alpha=0.3)
