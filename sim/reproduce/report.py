@@ -72,6 +72,12 @@ def value_rows(table: dict[str, Any]) -> list[str]:
     return lines
 
 
+def verdict(claim: dict[str, Any]) -> str:
+    """The verdict, and of how many of the paper's rows it is if not of all."""
+    run, whole = len(claim["rows"]), claim["rows_of_the_claim"]
+    return str(claim["verdict"]) + (f" ({run} of {whole} rows run)" if run < whole else "")
+
+
 def claim_rows(table: dict[str, Any]) -> list[str]:
     """A line for each claim, with the difference in each row."""
     lines = ["| claim | verdict | difference by row (95 % interval) |", "|---|---|---|"]
@@ -80,7 +86,7 @@ def claim_rows(table: dict[str, Any]) -> list[str]:
             f"{r}: {number(j['difference'])} ± {number(j['half'])} ({j['verdict']})" for r, j in c["rows"].items()
         )
         lines.append(
-            f"| {c['text']} ({c['a']} − {c['b']}, {UNITS.get(c['metric'], c['metric'])}) | **{c['verdict']}** | {rows} |"
+            f"| {c['text']} ({c['a']} − {c['b']}, {UNITS.get(c['metric'], c['metric'])}) | **{verdict(c)}** | {rows} |"
         )
     return lines
 
@@ -167,7 +173,7 @@ def report(folder: Path, quick: bool) -> None:
             body += [f"## {of.paper}: {of.title}", "", "Not run.", ""] if not quick else []
             continue
         table = json.loads(file.read_text())
-        summary += [f"| {of.paper} | {of.title} | {c['text']} | {c['verdict']} |" for c in table["claims"]]
+        summary += [f"| {of.paper} | {of.title} | {c['text']} | {verdict(c)} |" for c in table["claims"]]
         body += [f"## {of.paper}: {PAPERS[of.paper]}. {of.title}", ""]
         body += [
             f"Options: {', '.join(f'{k} {v}' for k, v in table['options'].items())}."

@@ -96,7 +96,7 @@ def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
             judged[r] = {"verdict": verdict, "difference": difference.mean if difference else None,
                          "half": difference.half if difference else None}  # fmt: skip
         claims.append({"name": claim.name, "text": claim.text, "a": claim.a, "b": claim.b, "metric": claim.metric,
-                       "sign": claim.sign, "rows": judged, "verdict": claim_verdict([str(j["verdict"]) for j in judged.values()])})  # fmt: skip
+                       "sign": claim.sign, "rows": judged, "rows_of_the_claim": len(claim.rows or table.rows), "verdict": claim_verdict([str(j["verdict"]) for j in judged.values()])})  # fmt: skip
     shortened = {k: v for k, v in table.quick.items() if quick}
     return {"paper": table.paper, "table": table.name, "title": table.title, "options": table.options | shortened,
             "shortened": bool(shortened), "seeds": list(SEEDS), "rows": rows, "claims": claims, "notes": list(table.notes),
