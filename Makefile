@@ -25,12 +25,14 @@ RTL := build/stamps/rtl
 FORMAL_RTL := build/stamps/formal-rtl
 LIB := build/stamps/lib
 MODEL := build/stamps/model
+NS3_VENV := .venv-ns3/stamp
+NS3 := build/stamps/ns3
 
-.PHONY: help setup demo test lint rtl formal bench timing area waves docs clean model lib format lock
+.PHONY: help setup demo test lint rtl formal bench timing area ns3 reproduce waves docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r verb what; do \
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r verb what; do \
 	  printf '%-10s %s\n' "$$verb" "$$what"; done
 
 setup: $(VENV) ## check for the tools of the system (as root: install them), make .venv
@@ -38,7 +40,7 @@ setup: $(VENV) ## check for the tools of the system (as root: install them), mak
 demo: $(VENV) $(MODEL) $(LIB) ## replay a capture of real TCP traffic: Drop-Tail against RED
 	@$(PY) sim/demo/demo.py
 
-test: $(VENV) $(MODEL) $(LIB) ## every test; PYTEST_ARGS='-k ewma' chooses
+test: $(VENV) $(MODEL) $(LIB) $(NS3) ## every test; PYTEST_ARGS='-k ewma' chooses
 	@$(PY) -m pytest -n 2 $(PYTEST_ARGS)
 
 lint: $(VENV) $(RTL) $(LIB) ## ruff, mypy, Verilator's lint; warnings of the C compiler are errors
@@ -61,6 +63,12 @@ timing: $(VENV) $(RTL) ## clock and size of ten-gig on an ECP5, SEEDS=3 placemen
 
 area: $(VENV) $(RTL) ## size of every policy on an ECP5: build/area.json
 	@$(PY) scripts/area.py
+
+ns3: $(NS3) ## ns-3 with the core's cycle model as a queue, the experiments' programs: build/ns3/
+	@echo "build/ns3: libweir-ns3.so, $$(cd build/ns3/bin && echo *)"
+
+reproduce: $(VENV) $(MODEL) $(NS3) ## the papers' experiments and the report: build/reproduce/; QUICK=1 a slice of each
+	@$(PY) sim/reproduce/run.py $(if $(QUICK),--quick)
 
 waves: $(VENV) $(RTL) $(LIB) ## waveform of a bench: T=<unit>; without T the list of units
 	@$(PY) scripts/waves.py $(T)
@@ -85,6 +93,9 @@ lock: $(TOOLS)
 	build/lock/bin/python -m pip install -q --disable-pip-version-check pip-tools
 	build/lock/bin/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url \
 	  --output-file requirements.lock requirements.in
+	build/lock/bin/pip-compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras \
+	  --unsafe-package cppyy --unsafe-package cppyy-cling --unsafe-package cppyy-backend --unsafe-package cpycppyy \
+	  --output-file requirements-ns3.lock requirements-ns3.in
 
 $(TOOLS): scripts/tools.sh
 	@mkdir -p $(@D)
@@ -96,6 +107,13 @@ $(VENV): requirements.lock pyproject.toml | $(TOOLS)
 	@$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear .venv
 	@$(PY) -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
 	@PYTHONWARNINGS=ignore $(PY) -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# Without dependencies: the lock has them all, but for the Python bindings of ns-3, which nothing here uses.
+$(NS3_VENV): requirements-ns3.lock | $(TOOLS)
+	@echo "== .venv-ns3: ns-3 and Snakemake"
+	@.venv-ns3/bin/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear .venv-ns3
+	@.venv-ns3/bin/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements-ns3.lock
 	@touch $@
 
 $(RTL): hw/pom.xml $(SCALA) | $(TOOLS)
@@ -116,4 +134,10 @@ $(LIB): $(RTL) $(shell find sw-driver/lib -type f 2>/dev/null)
 
 $(MODEL): $(VENV) $(RTL) $(shell find sim/model -name '*.[ch]*' -o -name '*.py' 2>/dev/null)
 	@$(PY) sim/model/build.py
+	@touch $@
+
+$(NS3): $(NS3_VENV) $(LIB) $(shell find sim/ns3 -name '*.cc' -o -name '*.h' -o -name Makefile 2>/dev/null) sim/model/weir_model.h
+	@echo "== build/ns3: ns-3 with Weir's queue"
+	@mkdir -p $(@D)
+	@$(MAKE) -s --no-print-directory -C sim/ns3
 	@touch $@

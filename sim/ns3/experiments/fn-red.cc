@@ -1,0 +1,72 @@
+// FN against RED: Kadhum and Hassan, "A Quantitative Analysis and Performance Study of Fast Congestion Notification (FN)
+// Mechanism" (APCC 2009), Table II.
+
+#include <cmath>
+
+#include "network.h"
+#include "ns3/double.h"
+#include "ns3/random-variable-stream.h"
+#include "ns3/rng-seed-manager.h"
+
+using namespace weirsim;
+
+int main(int count, char **words) {
+  Options o("fn-red", "ten TCP sources, five with ECN, over FN or RED");
+  commonOptions(o, 120);
+  o.text("policy", "fn", {"fn", "fn-quadratic", "red"}, "of the bottleneck's queue");
+  o.number("ws", 1024, 1, 4096, "FN's window, packets");
+  o.number("t", 0.027, 1e-6, 4, "FN's time constant, s");
+  o.number("k", 5, 1, 60, "RED: min k, max 3k packets");
+  o.number("rate", 20e6, 64e3, 1e9, "of the bottleneck, bit/s");
+  o.number("sources", 10, 1, 1000, "of TCP; every second one has ECN");
+  o.text("traffic", "persistent", {"persistent", "sessions", "fed"}, "endless, a connection a session, sessions fed into one");
+  o.number("every", 0.045, 1e-4, 100, "mean time between the sessions of a source, s");
+  o.number("size", 1064, 100, 1500, "of a packet on the wire, bytes: MaxPacketSize");
+  o.number("buffer", 210000, 1500, 1e6, "bytes");
+  o.number("qopt", 13125, 0, 1e6, "bytes");
+  o.number("weight", 0.002, 1.6e-5, 1, "RED's average");
+  o.number("probability", 0.1, 1e-6, 1, "RED's max_p");
+  o.number("window", 98, 1, 1000, "of the receivers, packets: the bandwidth-delay product at 20 Mb/s");
+  o.parse(count, words);
+  if (o.number("qopt") > o.number("buffer")) o.refuse("--qopt may not exceed --buffer");
+
+  const bool red = o.text("policy") == "red";
+  const auto text = [](double v) { return jsonNumber(v); };
+  NetworkConfig c;
+  c.name = "fn-red";
+  c.queue.rate = o.number("rate"), c.queue.policy = red ? "red" : "fn";
+  const double size = o.number("size"), k = o.number("k");
+  c.queue.settings = {{"limit_bytes", text(o.number("buffer"))}, {"ecn", "on"}, {"spread", "uniform"}};
+  auto &s = c.queue.settings;
+  if (red) {
+    for (const auto &[name, value] : {std::pair<const char *, double>{"min", k * size}, {"max", 3 * k * size},
+                                      {"weight", o.number("weight")}, {"probability", o.number("probability")}, {"avpkt", size}})
+      s.emplace_back(name, text(value));
+    s.emplace_back("gentle", "off"), s.emplace_back("bytemode", "before");
+    c.disc = {"ns3::RedQueueDisc",
+              {{"MaxSize", text(std::floor(o.number("buffer") / size)) + "p"}, {"MinTh", text(k)}, {"MaxTh", text(3 * k)},
+               {"LInterm", text(1 / o.number("probability"))}, {"QW", text(o.number("weight"))}, {"Gentle", "false"},
+               {"Wait", "false"}, {"UseEcn", "true"}, {"UseHardDrop", "false"}, {"MeanPktSize", text(size)},
+               {"LinkBandwidth", text(o.number("rate")) + "bps"}, {"LinkDelay", "10ms"}}};
+  } else {
+    s.emplace_back("window", text(o.number("ws"))), s.emplace_back("t", text(o.number("t") * 1e6) + "us");
+    s.emplace_back("qopt", text(o.number("qopt"))), s.emplace_back("capacity", text(o.number("rate")) + "bit");
+    s.emplace_back("mean", text(size)), s.emplace_back("bytemode", "on");
+    s.emplace_back("quadratic", o.text("policy") == "fn-quadratic" ? "on" : "off");
+  }
+  c.delay = 0.01, c.packetBytes = static_cast<uint32_t>(size), c.windowPackets = static_cast<uint32_t>(o.whole("window"));
+  c.threshold = o.number("qopt");
+
+  ns3::RngSeedManager::SetSeed(1);
+  ns3::RngSeedManager::SetRun(o.whole("seed"));
+  const auto u = ns3::CreateObject<ns3::UniformRandomVariable>();
+  u->SetStream(1000);
+  for (uint64_t i = 0; i < o.whole("sources"); ++i) {
+    Flow f;
+    f.rate = 100e6, f.nearDelay = 0.001, f.farDelay = 0.0;
+    f.start = u->GetValue(0, 0.1), f.ecn = i % 2 == 0;
+    if (o.text("traffic") != "persistent") f.every = o.number("every"), f.connections = o.text("traffic") == "sessions";
+    c.flows.push_back(f);
+  }
+  return runNetwork(o, std::move(c));
+}

@@ -1,0 +1,250 @@
+#include "network.h"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+
+#include "../tcp/tcp-classic.h"
+#include "ns3/bulk-send-helper.h"
+#include "ns3/config.h"
+#include "ns3/boolean.h"
+#include "ns3/global-value.h"
+#include "ns3/internet-stack-helper.h"
+#include "ns3/ipv4-address-helper.h"
+#include "ns3/ipv4-static-routing-helper.h"
+#include "ns3/packet-sink-helper.h"
+#include "ns3/packet-sink.h"
+#include "ns3/point-to-point-helper.h"
+#include "ns3/rng-seed-manager.h"
+#include "ns3/simulator.h"
+#include "ns3/string.h"
+#include "ns3/tcp-socket-base.h"
+#include "ns3/traffic-control-helper.h"
+#include "ns3/uinteger.h"
+#include "sessions.h"
+
+using namespace ns3;
+
+namespace weirsim {
+
+namespace {
+
+constexpr uint32_t headers = 14 + 20 + 20;  ///< Ethernet, IPv4, TCP
+constexpr uint16_t port = 5001;
+
+class Network {
+ public:
+  Network(const Options &options, const NetworkConfig &config)
+      : options_(options), config_(config), log_(options.number("sample"), config.threshold) {}
+
+  void build() {
+    const uint32_t segment = config_.packetBytes - headers;
+    GlobalValue::Bind("ChecksumEnabled", BooleanValue(options_.text("queue") == "rtl"));
+    RngSeedManager::SetSeed(1);
+    RngSeedManager::SetRun(options_.whole("seed"));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
+    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(1));
+    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(config_.windowPackets * segment));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(sendBuffer(segment)));
+    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
+    Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(config_.windowPackets * segment > 65535));
+    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(config_.tcp == "sack"));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(config_.minRto)));
+    Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("AcceptOnly"));  // a sender asks for it (Sessions)
+    if (config_.slowStart > 0)
+      Config::SetDefault("ns3::TcpSocket::InitialSlowStartThreshold",
+                         UintegerValue(static_cast<uint32_t>(config_.slowStart)));
+    routers_.Create(2);
+    internet_.Install(routers_);
+    bottleneck();
+    for (size_t i = 0; i < config_.flows.size(); ++i) flow(config_.flows[i], static_cast<uint32_t>(i));
+  }
+
+  void run() {
+    Simulator::Stop(Seconds(config_.duration));
+    const auto begin = std::chrono::steady_clock::now();
+    Simulator::Run();
+    wall_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (device_) device_->Finish();
+    log_.end(config_.duration);
+  }
+
+  std::string json() const {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    uint64_t received = 0;
+    for (const auto &sink : sinks_) received += sink->GetTotalRx();
+    char hash[64] = "";
+    std::string core = "null";
+    if (device_) {
+      const Totals t = device_->GetTotals();
+      std::snprintf(hash, sizeof hash, "%016llx%016llx", (unsigned long long)t.arrivalHash,
+                    (unsigned long long)t.departureHash);
+      core = "{\"cycles\": " + std::to_string(t.cycles) + ", \"evaluated\": " + std::to_string(t.evaluated) +
+             ", \"records\": " + std::to_string(t.arrivals + t.departures) +
+             ", \"compared\": " + std::to_string(t.compared) + ", \"trace_hash\": \"" + hash + "\"}";
+    }
+    return "{\"experiment\": " + jsonText(config_.name) + ",\n\"parameters\": " + options_.json() +
+           ",\n\"results\": " + log_.json(config_.queue.rate, config_.duration, config_.queue.overhead) +
+           ",\n\"goodput_bytes\": " + std::to_string(received) + config_.extra + ",\n\"core\": " + core +
+           ",\n\"wall_s\": " + jsonNumber(wall_) + ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) +
+           ",\n\"series\": " + log_.series() + "}\n";
+  }
+
+ private:
+  uint32_t sendBuffer(uint32_t segment) const {
+    for (const Flow &f : config_.flows)
+      if (f.every > 0 && !f.connections) return 1u << 30;  // what sessions have written waits in the socket
+    return 4 * config_.windowPackets * segment;
+  }
+
+  void bottleneck() {
+    const std::string &kind = options_.text("queue");
+    NetDeviceContainer devices;
+    if (kind == "ns3") {
+      devices = disc();
+    } else {
+      using Kind = WeirHelper::Kind;
+      const Kind which = kind == "golden" ? Kind::golden : options_.text("check") == "on" ? Kind::checkedRtl : Kind::rtl;
+      devices = WeirHelper(config_.queue, which).Install(routers_.Get(0), routers_.Get(1), Seconds(config_.delay));
+      device_ = DynamicCast<WeirNetDevice>(devices.Get(0));
+      const bool fn = config_.queue.policy == "fn";
+      device_->TraceConnectWithoutContext("Record", Callback<void, const Record &>([this, fn](const Record &r) {
+                                            log_.record(r, fn);
+                                          }));
+      DynamicCast<PointToPointNetDevice>(devices.Get(1))->GetQueue()->SetAttribute("MaxSize", StringValue("100000p"));
+    }
+    Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
+    const auto interfaces = addresses.Assign(devices);
+    route(routers_.Get(0), "10.2.0.0", interfaces.GetAddress(1), interfaces.Get(0).second);
+    route(routers_.Get(1), "10.1.0.0", interfaces.GetAddress(0), interfaces.Get(1).second);
+  }
+
+  /// The same link with a queue disc of ns-3. Its frames are those of PPP; the rate is scaled so that a full segment takes
+  /// as long as the Ethernet frame does in the Weir link.
+  NetDeviceContainer disc() {
+    if (config_.disc.type.empty()) throw std::runtime_error("ns-3 has no queue like this; take --queue golden");
+    const double scale = (config_.packetBytes - 14 + 2) / static_cast<double>(int(config_.packetBytes) + config_.queue.overhead);
+    PointToPointHelper link;
+    link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(std::llround(config_.queue.rate * scale))));
+    link.SetChannelAttribute("Delay", TimeValue(Seconds(config_.delay)));
+    link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("1p"));
+    const auto devices = link.Install(routers_);
+    DynamicCast<PointToPointNetDevice>(devices.Get(1))->GetQueue()->SetAttribute("MaxSize", StringValue("100000p"));
+    ObjectFactory factory(config_.disc.type);
+    TrafficControlHelper control;
+    control.SetRootQueueDisc(config_.disc.type);
+    for (const auto &[name, value] : config_.disc.attributes)
+      Config::SetDefault(config_.disc.type + "::" + name, StringValue(value));
+    disc_ = control.Install(devices.Get(0)).Get(0);
+    disc_->TraceConnectWithoutContext("Enqueue", Callback<void, Ptr<const QueueDiscItem>>([this](Ptr<const QueueDiscItem> item) {
+      log_.arrival(now(), frame(item), disc_->GetNBytes() + 14 * disc_->GetNPackets() - frame(item), disc_->GetNPackets() - 1);
+    }));
+    disc_->TraceConnectWithoutContext("DropBeforeEnqueue", Callback<void, Ptr<const QueueDiscItem>, const char *>(
+                                          [this](Ptr<const QueueDiscItem> item, const char *why) { lost(item, why); }));
+    disc_->TraceConnectWithoutContext("Mark", Callback<void, Ptr<const QueueDiscItem>, const char *>(
+                                          [this](Ptr<const QueueDiscItem>, const char *) { log_.marked(); }));
+    disc_->TraceConnectWithoutContext("Dequeue", Callback<void, Ptr<const QueueDiscItem>>([this](Ptr<const QueueDiscItem> item) {
+      log_.sent(now(), frame(item), disc_->GetNBytes() + 14 * disc_->GetNPackets(), disc_->GetNPackets());
+    }));
+    return devices;
+  }
+
+  void lost(Ptr<const QueueDiscItem> item, const std::string &why) {
+    log_.arrival(now(), frame(item), disc_->GetNBytes() + 14 * disc_->GetNPackets(), disc_->GetNPackets());
+    const bool early = why.find("nforced") != std::string::npos, forced = why == "Forced drop";
+    log_.dropped(now(), frame(item), early ? 1 : forced ? 2 : 3);
+  }
+
+  static uint32_t frame(Ptr<const QueueDiscItem> item) { return item->GetSize() + 14; }
+  static double now() { return Simulator::Now().GetSeconds(); }
+
+  static void route(Ptr<Node> node, const char *network, Ipv4Address next, uint32_t interface) {
+    Ipv4StaticRoutingHelper helper;
+    helper.GetStaticRouting(node->GetObject<Ipv4>())
+        ->AddNetworkRouteTo(Ipv4Address(network), Ipv4Mask("255.255.0.0"), next, interface);
+  }
+
+  Ipv4Address access(Ptr<Node> node, uint32_t side, uint32_t index, double rate, double delay) {
+    PointToPointHelper link;
+    link.DisableFlowControl();  // no queue disc: nothing but the bottleneck drops
+    link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("100000p"));
+    link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(std::llround(rate))));
+    link.SetChannelAttribute("Delay", TimeValue(Seconds(delay)));
+    const auto devices = link.Install(node, routers_.Get(side));
+    char base[32];
+    std::snprintf(base, sizeof base, "10.%u.%u.%u", side + 1, index / 64, index % 64 * 4);
+    Ipv4AddressHelper addresses(Ipv4Address(base), "255.255.255.252");
+    const auto interfaces = addresses.Assign(devices);
+    Ipv4StaticRoutingHelper helper;
+    helper.GetStaticRouting(node->GetObject<Ipv4>())->SetDefaultRoute(interfaces.GetAddress(1), interfaces.Get(0).second);
+    return interfaces.GetAddress(0);
+  }
+
+  void flow(const Flow &f, uint32_t index) {
+    const auto source = CreateObject<Node>(), sink = CreateObject<Node>();
+    internet_.Install(NodeContainer(source, sink));
+    access(source, 0, index, f.rate, f.nearDelay);
+    const Ipv4Address to = access(sink, 1, index, f.rate, f.farDelay);
+    const TypeId sending = InstallTcp(source, config_.tcp), receiving = InstallTcp(sink, config_.tcp);
+    PacketSinkHelper sinks(receiving.GetName(), InetSocketAddress(Ipv4Address::GetAny(), port));
+    const auto received = sinks.Install(sink);
+    sinks_.push_back(DynamicCast<PacketSink>(received.Get(0)));
+    const auto application = CreateObject<Sessions>(f, sending, InetSocketAddress(to, port), config_.packetBytes - headers);
+    source->AddApplication(application);
+    application->SetStartTime(Seconds(f.start));
+    if (f.stop > 0) application->SetStopTime(Seconds(f.stop));
+  }
+
+  const Options &options_;
+  const NetworkConfig &config_;
+  QueueLog log_;
+  InternetStackHelper internet_;
+  NodeContainer routers_;
+  Ptr<WeirNetDevice> device_;
+  Ptr<QueueDisc> disc_;
+  std::vector<Ptr<PacketSink>> sinks_;
+  double wall_ = 0;
+};
+
+}  // namespace
+
+void commonOptions(Options &options, double duration) {
+  options.text("queue", "rtl", {"rtl", "golden", "ns3"}, "what the bottleneck's queue is");
+  options.text("check", "on", {"on", "off"}, "compare every record of the RTL with the golden model");
+  options.number("seed", 1, 1, 1e9, "of the network's and of the core's random numbers");
+  options.number("duration", duration, 0.01, 100000, "simulated time, s");
+  options.number("sample", 0, 0, 1000, "time between points of the series, s; 0: none");
+  options.text("model", "", {}, "the cycle model's library; empty: WEIR_MODEL or build/model/full");
+  options.text("out", "", {}, "file of the result; empty: standard output");
+}
+
+int runNetwork(const Options &options, NetworkConfig config) {
+  try {
+    config.duration = options.number("duration");
+    config.queue.seed = 0x9E3779B97F4A7C15ull * options.whole("seed");
+    config.queue.model = options.text("model");
+    Network network(options, config);
+    network.build();
+    network.run();
+    const std::string &path = options.text("out");
+    if (path.empty()) {
+      std::cout << network.json();
+    } else {
+      std::ofstream file(path);
+      file << network.json();
+      if (!file.flush()) throw std::runtime_error(path + " cannot be written");
+    }
+    Simulator::Destroy();
+    return 0;
+  } catch (const std::exception &e) {
+    std::cerr << config.name << ": " << e.what() << std::endl;
+    return 1;
+  }
+}
+
+}  // namespace weirsim

@@ -1,0 +1,59 @@
+// The network that the experiments share: sources, two routers, sinks; the queue of the link between the routers is RTL,
+// golden model, or a queue disc of ns-3.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "../weir/weir-net-device.h"
+#include "ns3/application.h"
+#include "ns3/ipv4-address.h"
+#include "ns3/node-container.h"
+#include "ns3/queue-disc.h"
+#include "options.h"
+#include "queue-log.h"
+
+namespace weirsim {
+
+/// One source and its sink, with links of their own.
+struct Flow {
+  double rate = 1e8;              ///< of both access links, bit/s
+  double nearDelay = 0.001, farDelay = 0.001;  ///< s
+  double start = 0, stop = 0;     ///< s; stop 0: at the end
+  bool ecn = false;
+  /// Sends: 0 as much as it can; else sessions of Pareto size, this many seconds apart in the mean.
+  double every = 0;
+  double meanBytes = 10000, shape = 1.5;
+  bool connections = false;       ///< a connection for each session; else all through one
+};
+
+/// A queue disc of ns-3: its type and attributes as text.
+struct Disc {
+  std::string type;
+  std::vector<std::pair<std::string, std::string>> attributes;
+};
+
+struct NetworkConfig {
+  std::string name;               ///< of the experiment
+  Setup queue;                    ///< of the bottleneck; its rate is the link's
+  Disc disc;                      ///< with --queue ns3; empty type: ns-3 has none
+  double delay = 0.01;            ///< of the bottleneck link, s
+  double duration = 1;
+  uint32_t packetBytes = 1500;    ///< the Ethernet frame of a full segment, without FCS
+  uint32_t windowPackets = 44;    ///< of the receivers
+  double slowStart = 0;           ///< first threshold, bytes; 0: none
+  std::string tcp = "newreno";
+  double minRto = 0.2;
+  double threshold = 0;           ///< of Pr(Q <= threshold), bytes
+  std::vector<Flow> flows;
+  std::string extra;              ///< more members for the result's JSON object, each with a comma before it
+};
+
+/// Parameters that every experiment has: queue, seed, duration, out, sample, model.
+void commonOptions(Options &options, double duration);
+
+/// Builds the network, runs it, writes the result to --out. Answers the program's exit code; what fails is one line.
+int runNetwork(const Options &options, NetworkConfig config);
+
+}  // namespace weirsim

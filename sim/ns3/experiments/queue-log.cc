@@ -1,0 +1,137 @@
+#include "queue-log.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "options.h"
+
+namespace weirsim {
+
+void Moments::add(double value, double weight) {
+  if (weight <= 0) return;
+  weight_ += weight;
+  const double step = value - mean_;
+  mean_ += step * weight / weight_;
+  squares_ += weight * step * (value - mean_);
+}
+
+double Moments::deviation() const { return weight_ > 0 ? std::sqrt(squares_ / weight_) : 0; }
+
+void QueueLog::count(std::vector<uint64_t> &bins, double at) {
+  const auto bin = static_cast<size_t>(std::max(at, 0.0));
+  if (bins.size() <= bin) bins.resize(bin + 1);
+  ++bins[bin];
+}
+
+/// The queue stayed as it was until `at`.
+void QueueLog::hold(double at) {
+  const double time = at - lastAt_;
+  bytesTime_.add(bytes_, time);
+  if (time > 0 && bytes_ <= threshold_) belowTime_ += time;
+  lastAt_ = std::max(lastAt_, at);
+  point(at);
+}
+
+void QueueLog::point(double at) {
+  if (sample_ <= 0 || at < nextPoint_) return;
+  points_.push_back({at, static_cast<double>(packets_), average_});
+  nextPoint_ = at + sample_;
+}
+
+void QueueLog::end(double at) {
+  const auto time = [](const Record &r) { return r[0] | uint64_t{r[1] & 0xFFFF} << 32; };
+  std::stable_sort(records_.begin(), records_.end(), [&](const Record &a, const Record &b) {
+    return std::pair(time(a), a[1] >> 20 & 3) < std::pair(time(b), b[1] >> 20 & 3);
+  });
+  for (const Record &r : std::exchange(records_, {}))
+    if (time(r) < epochNs + at * 1e9) replay(r);
+  hold(at);
+}
+
+void QueueLog::replay(const Record &r) {
+  const unsigned kind = r[1] >> 20 & 3, action = r[1] >> 22 & 3, cause = r[1] >> 24 & 15;
+  const double at = (static_cast<double>(r[0] | uint64_t{r[1] & 0xFFFF} << 32) - epochNs) * 1e-9;
+  const uint32_t length = r[2] & 0x3FFF, packets = r[4] & 0xFFFF;
+  if (kind == 1) {
+    if (action != 2) sent(at, length, r[3], packets);
+    return;
+  }
+  const double seen = static_cast<double>(uint64_t{r[5]} << 11 | r[6] >> 21) / (1 << 22);
+  if (fn_)
+    rate_.add(seen * 8e9 / (1 << 20));  // R, bit/s
+  else
+    average(seen);
+  arrival(at, length, r[3], packets);
+  if (action == 2) dropped(at, length, cause);
+  if (action == 1) marked();
+}
+
+void QueueLog::average(double value) {
+  average_ = value;
+  averageSeen_.add(value);
+}
+
+void QueueLog::arrival(double at, uint32_t length, uint32_t bytesBefore, uint32_t packetsBefore) {
+  hold(at);
+  ++arrived_, arrivedBytes_ += length;
+  bytesSeen_.add(bytesBefore), packetsSeen_.add(packetsBefore);
+  below_ += bytesBefore <= threshold_;
+  bytes_ = bytesBefore + length, packets_ = packetsBefore + 1;
+  most_ = std::max(most_, packetsBefore);
+  count(arrivals_, at);
+}
+
+void QueueLog::dropped(double at, uint32_t length, unsigned cause) {
+  ++drops_[cause & 3], droppedBytes_ += length;
+  bytes_ -= std::min(bytes_, length), packets_ -= packets_ > 0;
+  count(losses_, at);
+}
+
+void QueueLog::sent(double at, uint32_t length, uint32_t bytesAfter, uint32_t packetsAfter) {
+  hold(at);
+  ++sent_, sentBytes_ += length;
+  bytes_ = bytesAfter, packets_ = packetsAfter;
+}
+
+std::string QueueLog::json(double rate, double duration, int overhead) const {
+  const uint64_t dropped = drops_[0] + drops_[1] + drops_[2] + drops_[3];
+  const double wire = 8.0 * (static_cast<double>(sentBytes_) + static_cast<double>(overhead) * sent_);
+  std::string out = "{";
+  const auto put = [&out](const char *name, double value) {
+    out += (out.size() > 1 ? ", " : "") + jsonText(name) + ": " + jsonNumber(value);
+  };
+  put("arrived", arrived_), put("dropped", dropped), put("early", drops_[1]), put("forced", drops_[2]);
+  put("overflow", drops_[3]), put("marked", marked_), put("sent", sent_);
+  put("arrived_bytes", arrivedBytes_), put("sent_bytes", sentBytes_), put("dropped_bytes", droppedBytes_);
+  put("loss_percent", arrived_ ? 100.0 * dropped / arrived_ : 0);
+  put("utilisation_percent", 100 * wire / rate / duration);
+  put("queue_bytes_mean", bytesSeen_.mean()), put("queue_bytes_sd", bytesSeen_.deviation());
+  put("queue_packets_mean", packetsSeen_.mean()), put("queue_packets_sd", packetsSeen_.deviation());
+  put("queue_packets_max", most_), put("queue_bytes_time_mean", bytesTime_.mean());
+  put("average_mean", averageSeen_.mean()), put("average_sd", averageSeen_.deviation());
+  put("rate_mean", rate_.mean()), put("rate_sd", rate_.deviation());
+  put("below_threshold", arrived_ ? static_cast<double>(below_) / arrived_ : 1);
+  put("below_threshold_time", lastAt_ > 0 ? belowTime_ / lastAt_ : 1);
+  return out + "}";
+}
+
+std::string QueueLog::series() const {
+  const auto list = [](const char *name, const auto &values, const auto &of) {
+    std::string out = jsonText(name) + ": [";
+    bool first = true;
+    for (const auto &v : values) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%s%.6g", first ? "" : ",", static_cast<double>(of(v)));
+      out += text, first = false;
+    }
+    return out + "]";
+  };
+  const auto itself = [](uint64_t n) { return n; };
+  return "{" + list("time", points_, [](const Point &p) { return p.at; }) + ",\n " +
+         list("packets", points_, [](const Point &p) { return p.packets; }) + ",\n " +
+         list("average", points_, [](const Point &p) { return p.average; }) + ",\n " +
+         list("arrivals_per_s", arrivals_, itself) + ",\n " + list("drops_per_s", losses_, itself) + "}";
+}
+
+}  // namespace weirsim

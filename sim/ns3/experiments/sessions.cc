@@ -1,0 +1,80 @@
+#include "sessions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ns3/double.h"
+#include "ns3/simulator.h"
+#include "ns3/string.h"
+
+using namespace ns3;
+
+namespace weirsim {
+
+namespace {
+
+constexpr uint64_t endless = ~uint64_t{0} >> 1;
+constexpr size_t openMost = 64;  ///< connections of one source that may be open at a time; older ones stay in TCP's hands
+
+}  // namespace
+
+void Sessions::StartApplication() {
+  if (m_flow.every <= 0) {
+    m_socket = Open();
+    m_left[PeekPointer(m_socket)] = endless;
+    return;
+  }
+  m_gap = CreateObject<ExponentialRandomVariable>();
+  m_gap->SetAttribute("Mean", DoubleValue(m_flow.every));
+  m_size = CreateObject<ParetoRandomVariable>();
+  m_size->SetAttribute("Shape", DoubleValue(m_flow.shape));
+  m_size->SetAttribute("Scale", DoubleValue(m_flow.meanBytes * (m_flow.shape - 1) / m_flow.shape));
+  if (!m_flow.connections) m_socket = Open();
+  m_next = Simulator::Schedule(Seconds(m_gap->GetValue()), &Sessions::Session, this);
+}
+
+void Sessions::StopApplication() {
+  m_stopped = true;
+  m_next.Cancel();
+  if (m_socket) m_socket->Close();
+}
+
+Ptr<Socket> Sessions::Open() {
+  const auto socket = Socket::CreateSocket(GetNode(), m_sockets);
+  socket->SetSendCallback(Callback<void, Ptr<Socket>, uint32_t>([this](Ptr<Socket> s, uint32_t room) { Write(s, room); }));
+  socket->SetAttribute("UseEcn", StringValue(m_flow.ecn ? "On" : "Off"));
+  socket->Bind();
+  socket->Connect(m_peer);
+  socket->ShutdownRecv();
+  return socket;
+}
+
+void Sessions::Session() {
+  const auto size = static_cast<uint64_t>(std::max(1.0, std::min(m_size->GetValue(), 1e9)));
+  auto socket = m_socket;
+  if (m_flow.connections) {
+    socket = Open();
+    m_open.push_back(socket);
+    if (m_open.size() > openMost) m_open.pop_front();
+  }
+  m_left[PeekPointer(socket)] += size;
+  Write(socket, socket->GetTxAvailable());
+  m_next = Simulator::Schedule(Seconds(m_gap->GetValue()), &Sessions::Session, this);
+}
+
+void Sessions::Write(Ptr<Socket> socket, uint32_t) {
+  const auto at = m_left.find(PeekPointer(socket));
+  if (m_stopped || at == m_left.end()) return;
+  while (at->second > 0) {
+    const auto room = std::min<uint64_t>(socket->GetTxAvailable(), at->second);
+    // whole segments, so that no short one goes out because the application wrote in pieces
+    const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(room, at->second == endless || room < at->second ? room / m_segment * m_segment : room));
+    if (bytes == 0 || socket->Send(Create<Packet>(bytes)) < 0) return;
+    if (at->second != endless) at->second -= bytes;
+  }
+  if (!m_flow.connections) return;
+  m_left.erase(at);
+  socket->Close();
+}
+
+}  // namespace weirsim

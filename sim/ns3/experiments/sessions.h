@@ -1,0 +1,39 @@
+// What a source sends: as much as it can, or sessions of random size, each through a connection of its own or all through one.
+
+#pragma once
+
+#include <deque>
+
+#include "network.h"
+#include "ns3/random-variable-stream.h"
+#include "ns3/socket.h"
+
+namespace weirsim {
+
+class Sessions : public ns3::Application {
+ public:
+  Sessions(const Flow &flow, ns3::TypeId sockets, ns3::Address peer, uint32_t segment)
+      : m_flow(flow), m_sockets(sockets), m_peer(std::move(peer)), m_segment(segment) {}
+
+ private:
+  void StartApplication() override;
+  void StopApplication() override;
+  void Session();
+  ns3::Ptr<ns3::Socket> Open();
+  /// Writes what the session still has, as far as the socket has room, and closes a session's own socket after it.
+  void Write(ns3::Ptr<ns3::Socket> socket, uint32_t room);
+
+  Flow m_flow;
+  ns3::TypeId m_sockets;
+  ns3::Address m_peer;
+  uint32_t m_segment;
+  bool m_stopped = false;
+  ns3::Ptr<ns3::Socket> m_socket;
+  std::map<ns3::Socket *, uint64_t> m_left;  ///< bytes that a connection still has to write
+  std::deque<ns3::Ptr<ns3::Socket>> m_open;
+  ns3::Ptr<ns3::ExponentialRandomVariable> m_gap;
+  ns3::Ptr<ns3::ParetoRandomVariable> m_size;
+  ns3::EventId m_next;
+};
+
+}  // namespace weirsim

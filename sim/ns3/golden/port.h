@@ -1,0 +1,118 @@
+// A core with one queue, predicted from its ports: which frame comes when, what is decided, which frame leaves when.
+
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "policy.h"
+
+namespace weirsim::golden {
+
+/// A trace record as it leaves the core, docs/architecture.md#trace.
+using Record = std::array<uint32_t, 12>;
+
+/// Time at which cycle k begins, ns; and the first cycle that does not begin before `ns` (model.md).
+constexpr uint64_t nsOfCycle(uint64_t k) { return k / 5 * 32 + k % 5 * 32 / 5; }
+constexpr uint64_t cycleOfNs(uint64_t ns) { return ns / 32 * 5 + (ns % 32 * 5 + 31) / 32; }
+
+/// What of the core's configuration the model needs.
+struct PortConfig {
+  Words words;               ///< of queue 0
+  uint64_t cost = 0;         ///< SHAPER_COST, ns a byte * 2^19; not 0
+  int32_t overhead = 0;      ///< SHAPER_OVERHEAD; the shaper's burst is 0
+  uint64_t seed = 1;         ///< LFSR_SEED
+  uint32_t cells = 16384;    ///< of the buffer; running out of them is not modelled
+};
+
+/// A frame that left.
+struct Leaving {
+  uint32_t number = 0;   ///< of its arrival
+  uint64_t firstNs = 0;  ///< its first beat
+  bool marked = false;
+};
+
+/// The model sees frames (length, ECN) and times at the ingress, and the seed. It derives the cycle of each request and
+/// grant, the backlog, average, count, p, draw, verdict and sojourn time, and writes the trace records that the core has
+/// to write. One queue without drop from front, a link of 100 Mbit/s or less, frames to ordinary addresses.
+class Port {
+ public:
+  /// Throws std::invalid_argument for a configuration that is not modelled.
+  explicit Port(const PortConfig &config);
+
+  /// A frame on the 10GbE line, its first beat at `atNs` or as soon after as the line is free. Times do not fall.
+  void send(uint32_t length, uint32_t ecn, uint64_t atNs);
+  /// Everything up to the cycle that begins at `ns`; frames for earlier times have been sent.
+  void runUntil(uint64_t ns);
+
+  /// Records since the last call, in the order of arrivals and of departures.
+  std::vector<Record> takeArrivals() { return std::exchange(arrivals_, {}); }
+  std::vector<Record> takeDepartures() { return std::exchange(departures_, {}); }
+  std::vector<Leaving> takeLeaving() { return std::exchange(leaving_, {}); }
+  uint64_t held() const { return linePending_.size() + queue_.size(); }
+
+ private:
+  struct Frame {
+    uint64_t first, last;  ///< cycles of its beats
+    uint32_t length, ecn, number;
+  };
+  struct Packet {
+    uint64_t at, ready;
+    uint32_t length, ecn, number;
+    bool marked;
+  };
+  struct Commit {
+    uint64_t at;
+    uint32_t length;
+    bool selected, dropped;
+  };
+  /// What the queue holds as someone sees it who hears of events with a delay of his own.
+  struct View {
+    struct Event {
+      uint64_t cycle;
+      int64_t bytes, packets;
+    };
+    std::deque<Event> enters, refunds, leaves;
+    int64_t bytes = 0, packets = 0;
+    void until(uint64_t enter, uint64_t refund, uint64_t leave);
+
+   private:
+    void take(std::deque<Event> &events, uint64_t cycle);
+  };
+
+  uint64_t requestCycle(const Frame &frame) const;
+  bool stale(const Frame &frame) const;
+  uint64_t grantCycle() const;
+  void request(const Frame &frame, uint64_t at);
+  void grant(uint64_t at);
+  void finishDepartures(uint64_t before);
+  uint32_t draw();
+
+  PortConfig config_;
+  std::unique_ptr<PolicyModel> policy_;
+  bool averaging_;
+  uint32_t limitBytes_, limitPackets_;
+  uint64_t lfsr_;
+  uint64_t lineFree_ = 0;   ///< byte time
+  uint64_t lastRequest_ = 0, lastGrant_ = 0, lastRefund_ = 0;
+  u128 tat_ = 0;            ///< the shaper's theoretical arrival time, 2^-19 ns
+  uint64_t idleSince_ = 0, emptiedAt_ = 0;
+  uint32_t number_ = 0;
+  uint64_t cellsHeld_ = 0;
+  std::deque<Frame> linePending_;
+  std::deque<Packet> queue_;
+  std::deque<Commit> commits_;
+  View atRequest_, atDeparture_;
+  struct Open {
+    uint64_t at;
+    Record record;
+  };
+  std::deque<Open> open_;
+  std::vector<Record> arrivals_, departures_;
+  std::vector<Leaving> leaving_;
+};
+
+}  // namespace weirsim::golden

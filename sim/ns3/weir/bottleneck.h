@@ -1,0 +1,75 @@
+// A Weir queue in front of a link, as a simulator sees it: frames go in at a time, frames come out at a time.
+//
+// Two kinds with the same interface: the RTL's cycle model, and the golden model that predicts it. Nothing here knows ns-3.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weirsim {
+
+/// A trace record, 12 words (docs/architecture.md, Trace).
+using Record = std::array<uint32_t, 12>;
+
+/// A queue and its link in natural units, as libweir takes them.
+struct Setup {
+  std::string policy = "drop-tail";
+  std::vector<std::pair<std::string, std::string>> settings;  ///< of the policy: {"min", "5"}, {"ecn", "on"}, …
+  double rate = 1e7;      ///< of the link, bit/s: 64 kbit/s to 10 Gbit/s
+  int overhead = 0;       ///< bytes that a frame takes on the link besides itself (may be negative)
+  uint64_t seed = 1;      ///< of the core's random source
+  std::string model;      ///< the cycle model's library; empty: WEIR_MODEL, or build/model/full of this tree
+};
+
+/// A frame on its way to the link.
+struct Departure {
+  uint64_t number = 0;         ///< of the frame, counted from 0 as they were sent
+  uint64_t firstNs = 0;        ///< when its first beat left the queue, ns
+  bool marked = false;         ///< CE was set
+  std::vector<uint8_t> bytes;  ///< as they came out; empty from the golden model, which has none
+};
+
+/// What a run leaves behind.
+struct Totals {
+  uint64_t arrivals = 0, departures = 0, cycles = 0, evaluated = 0;
+  uint64_t compared = 0;     ///< records that were compared with the golden model, word for word
+  uint64_t arrivalHash = 0;  ///< FNV-1a, 64 bits, of the arrivals' records in their order
+  uint64_t departureHash = 0;
+};
+
+/// Time is in ns since the bottleneck was made, and does not go back.
+class Bottleneck {
+ public:
+  virtual ~Bottleneck() = default;
+  /// A frame (Ethernet, without FCS) whose first beat comes at `atNs` on a 10GbE line, or as soon after as that is free.
+  virtual void send(const uint8_t *frame, uint32_t length, uint64_t atNs) = 0;
+  /// Everything that happens before `ns`.
+  virtual void runUntil(uint64_t ns) = 0;
+  /// Frames that have wholly come out since the last call.
+  virtual std::vector<Departure> take() = 0;
+  /// Packets on the line or in the queue, decided or not.
+  virtual uint64_t held() const = 0;
+  /// Ends the run: what has been decided is told and compared. Throws if something is wrong.
+  virtual void finish() {}
+  virtual Totals totals() const = 0;
+
+  /// Is told each record, times in the core's own ns (`epochNs` later than those of this interface).
+  std::function<void(const Record &)> onRecord;
+};
+
+/// The core's clock when the bottleneck's is 0: time for its configuration.
+constexpr uint64_t epochNs = 1000000;
+
+/// The RTL. With `check` each of its records is compared with the golden model; a difference throws.
+/// Throws std::runtime_error, one line, if the cycle model is missing or a setting is refused.
+std::unique_ptr<Bottleneck> makeRtl(const Setup &setup, bool check);
+/// The golden model alone.
+std::unique_ptr<Bottleneck> makeGolden(const Setup &setup);
+
+}  // namespace weirsim

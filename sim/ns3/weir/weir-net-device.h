@@ -1,0 +1,79 @@
+// An ns-3 device whose queue is a Weir core: `#include "weir/weir-net-device.h"`, docs/ns3.md.
+
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+
+#include "bottleneck.h"
+#include "ns3/data-rate.h"
+#include "ns3/event-id.h"
+#include "ns3/net-device-container.h"
+#include "ns3/node.h"
+#include "ns3/point-to-point-net-device.h"
+#include "ns3/traced-callback.h"
+
+namespace weirsim {
+
+/// A point-to-point device that gives its packets as real Ethernet frames to a Weir queue and sends what that lets
+/// through, when that lets it through. The peer may be an ordinary PointToPointNetDevice. Install no queue disc on it: it
+/// is the queue. Use WeirHelper to make one, and call Finish() when the simulation has run.
+class WeirNetDevice : public ns3::PointToPointNetDevice {
+ public:
+  static ns3::TypeId GetTypeId();
+  ~WeirNetDevice() override;
+
+  /// Gives the device its queue; once, before the first packet. The link's rate is that of the queue's setup.
+  void SetBottleneck(std::unique_ptr<Bottleneck> bottleneck, const Setup &setup);
+  bool Send(ns3::Ptr<ns3::Packet> packet, const ns3::Address &dest, uint16_t protocol) override;
+  /// After Simulator::Run: what is left is decided and checked. Throws std::runtime_error if RTL and golden model differ.
+  void Finish();
+  /// What the queue did; complete after Finish().
+  Totals GetTotals() const { return m_bottleneck->totals(); }
+
+  /// Trace source `Record`: each trace record of the queue.
+  typedef void (*RecordCallback)(const Record &record);
+
+ private:
+  void Wake();
+  void ScheduleWake();
+  void Forget(const Record &record);
+  void Deliver(const Departure &departure);
+  /// Sets CE in the packet's IP header.
+  void Mark(ns3::Ptr<ns3::Packet> packet) const;
+  void FrameOf(ns3::Ptr<const ns3::Packet> packet, uint16_t protocol);
+  void SameBytes(ns3::Ptr<const ns3::Packet> packet, const Departure &departure) const;
+
+  struct Waiting {
+    ns3::Ptr<ns3::Packet> packet;
+    uint16_t protocol;
+  };
+
+  std::unique_ptr<Bottleneck> m_bottleneck;
+  double m_nsPerByte = 0;
+  int m_overhead = 0;
+  uint64_t m_lookahead = 0;
+  uint64_t m_linkFree = 0;
+  uint64_t m_sent = 0;
+  std::map<uint64_t, Waiting> m_waiting;
+  std::vector<uint8_t> m_frame;
+  ns3::EventId m_wake;
+  ns3::TracedCallback<const Record &> m_records;
+  ns3::TracedCallback<ns3::Ptr<const ns3::Packet>> m_drops;
+};
+
+/// Makes links with a Weir queue at one end.
+class WeirHelper {
+ public:
+  enum class Kind { rtl, checkedRtl, golden };
+  explicit WeirHelper(Setup setup, Kind kind = Kind::checkedRtl) : m_setup(std::move(setup)), m_kind(kind) {}
+  /// A link from `near`, where the queue is, to `far`: device 0 is the WeirNetDevice. Throws std::runtime_error, one line.
+  ns3::NetDeviceContainer Install(ns3::Ptr<ns3::Node> near, ns3::Ptr<ns3::Node> far, ns3::Time delay) const;
+
+ private:
+  Setup m_setup;
+  Kind m_kind;
+};
+
+}  // namespace weirsim

@@ -1,0 +1,77 @@
+"""The report's figures, like those of the papers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+COLOURS = ("#12395b", "#c8372d", "#2a9d6f", "#e08a1e", "#5b2a86", "#7a5c3a")
+
+
+def _save(figure: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    plt.close(figure)
+
+
+def over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None:
+    """Queue and average over time in packets, one panel a side: 003's Figures 4 to 6. 004's averages are in bytes."""
+    figure, axes = plt.subplots(
+        len(series), 1, figsize=(9, 2.4 * len(series)), sharex=True, squeeze=False, layout="constrained"
+    )
+    for axis, (side, run) in zip(axes[:, 0], series.items(), strict=True):
+        s = run["series"]
+        axis.plot(s["time"], s["packets"], color="#7fb2dd", lw=0.7, label="queue")
+        if any(s["average"]):
+            unit = run["parameters"]["size"] if run["experiment"] == "fn-red" else 1
+            axis.plot(s["time"], [a / unit for a in s["average"]], color=COLOURS[0], lw=1.3, label="average")
+        axis.set_ylabel("packets")
+        axis.set_title(side, loc="left", fontsize=10)
+        axis.set_ylim(bottom=0)
+        axis.legend(loc="upper right", fontsize=8)
+    axes[-1, 0].set_xlabel("time, s")
+    figure.suptitle(title, fontsize=11)
+    _save(figure, path)
+
+
+def against_rows(table: dict[str, Any], metric: str, label: str, path: Path) -> None:
+    """A metric of each side against the rows, with its interval; what the paper prints is dashed (if the runs are as long as
+    the paper's): 003's Figure 9."""
+    figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
+    rows = [r["row"] for r in table["rows"]]
+    sides = list(dict.fromkeys(s for r in table["rows"] for s in r["sides"]))
+    for n, side in enumerate(sides):
+        aside = 0.06 * (n - (len(sides) - 1) / 2)  # so that intervals do not cover each other
+        points: list[tuple[float, float, float]] = []
+        printed: list[tuple[int, float]] = []
+        for x, r in enumerate(table["rows"]):
+            if side in r["sides"]:
+                value = r["sides"][side]["measured"][r["sides"][side]["queue"]][metric]
+                points.append((x + aside, value["mean"], value["half"] or 0.0))
+                if metric in r["sides"][side]["printed"] and not table["shortened"]:
+                    printed.append((x, r["sides"][side]["printed"][metric]))
+        colour = COLOURS[n % len(COLOURS)]
+        axis.errorbar([p[0] for p in points], [p[1] for p in points], [p[2] for p in points], color=colour, marker="o", ms=4,
+                      capsize=3, lw=1.4, label=side)  # fmt: skip
+        if printed:
+            axis.plot(
+                [p[0] for p in printed],
+                [p[1] for p in printed],
+                "--",
+                color=colour,
+                lw=1,
+                marker="x",
+                label=f"{side}, printed",
+            )
+    axis.set_xticks(range(len(rows)), rows)
+    axis.set_xlabel({"003": "sources", "004": "window, packets", "001": "scenario"}[table["paper"]])
+    axis.set_ylabel(label)
+    axis.set_title(f"{table['paper']}, {table['title']}", fontsize=11)
+    axis.grid(axis="y", alpha=0.3)
+    axis.legend(fontsize=8, ncols=2)
+    _save(figure, path)

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Makes a table of its runs, and the report of the tables: Markdown, HTML and figures.
+
+report.py table FOLDER PAPER/TABLE [--quick]        report.py report FOLDER [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import json
+import re
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import markdown
+
+import plots
+from plan import NOT_RUN, TABLES, Run, Table
+from tables import Disagreement, load, make
+
+ROOT = Path(__file__).resolve().parents[2]
+PAPERS = {"001": "Drop-Tail, DT-ECN and RED gateways", "003": "ISRED against RED", "004": "FN against RED"}
+UNITS = {"loss_percent": "loss, %", "loss_bits_percent": "loss, % of bits", "utilisation_percent": "utilisation, %",
+         "queue_bits_mean": "E(Q), bits", "queue_bits_sd": "SD(Q), bits", "below_threshold": "Pr(Q ≤ Qopt)", "arrived": "arrived",
+         "dropped": "dropped", "overflow": "overflows", "average_sd": "SD of the average", "goodput_bytes": "goodput, bytes",
+         "sent_bytes": "sent, bytes", "dropped_bytes": "dropped, bytes"}  # fmt: skip
+FIGURES = {
+    "isred": ("loss_percent", "overflow"),
+    "fn-red": ("utilisation_percent", "queue_bits_mean"),
+    "gateways": ("sent_bytes", "dropped_bytes"),
+}
+
+
+def number(value: float | None) -> str:
+    """Four digits; whole from a thousand on."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def with_spread(value: dict[str, Any]) -> str:
+    """mean ± half."""
+    return number(value["mean"]) + (f" ± {number(value['half'])}" if value["half"] is not None else "")
+
+
+def value_rows(table: dict[str, Any]) -> list[str]:
+    """A line for each row and side: printed and measured side by side."""
+    metrics = list(
+        dict.fromkeys(m for r in table["rows"] for s in r["sides"].values() for v in s["measured"].values() for m in v)
+    )
+    head = ["row", "side", "queue"]
+    printed = {m for r in table["rows"] for s in r["sides"].values() for m in s["printed"]}
+    for m in metrics:
+        head += [f"{UNITS.get(m, m)}, printed"] if m in printed else []
+        head.append(UNITS.get(m, m))
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for r in table["rows"]:
+        for side, s in r["sides"].items():
+            for queue, measured in s["measured"].items():
+                if queue == "golden" and "rtl" in s["measured"]:
+                    continue  # the same trace, record for record
+                cells = [r["row"], side, queue]
+                for m in metrics:
+                    cells += [number(s["printed"].get(m))] if m in printed else []
+                    cells.append(with_spread(measured[m]) if m in measured else "")
+                lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def verdict(claim: dict[str, Any]) -> str:
+    """The verdict, and of how many of the paper's rows it is if not of all."""
+    run, whole = len(claim["rows"]), claim["rows_of_the_claim"]
+    return str(claim["verdict"]) + (f" ({run} of {whole} rows run)" if run < whole else "")
+
+
+def claim_rows(table: dict[str, Any]) -> list[str]:
+    """A line for each claim, with the difference in each row."""
+    lines = ["| claim | verdict | difference by row (95 % interval) |", "|---|---|---|"]
+    for c in table["claims"]:
+        rows = "; ".join(
+            f"{r}: {number(j['difference'])} ± {number(j['half'])} ({j['verdict']})" for r, j in c["rows"].items()
+        )
+        lines.append(
+            f"| {c['text']} ({c['a']} − {c['b']}, {UNITS.get(c['metric'], c['metric'])}) | **{verdict(c)}** | {rows} |"
+        )
+    return lines
+
+
+def cost_rows(table: dict[str, Any]) -> list[str]:
+    """Wall time of RTL, golden model and ns-3's queue."""
+    wall: dict[str, list[float]] = {}
+    ratios = []
+    for r in table["rows"]:
+        for s in r["sides"].values():
+            for queue, seconds in s["wall_s"].items():
+                wall.setdefault(queue, []).append(seconds)
+            if {"rtl", "ns3"} <= set(s["wall_s"]):
+                ratios.append(s["wall_s"]["rtl"] / s["wall_s"]["ns3"])
+    text = ", ".join(f"{q} {sum(v) / len(v):.2f} s a run" for q, v in wall.items())
+    memory = max((s["memory_mib"] for r in table["rows"] for s in r["sides"].values()), default=0.0)
+    ratio = f"; RTL against ns-3's own queue {sum(ratios) / len(ratios):.1f} × (goal 5)" if ratios else ""
+    records = sum(s["records_compared"] for r in table["rows"] for s in r["sides"].values())
+    cycles = sum(c["cycles"] for r in table["rows"] for s in r["sides"].values() for c in s["core"].values())
+    agreed = (
+        f"{records:,} records of the RTL, all equal to the golden model's ({cycles:,} cycles). "
+        if records
+        else "No run with the RTL. "
+    )
+    return [f"{agreed}Wall time: {text}{ratio}. Memory: at most {memory:.0f} MiB."]
+
+
+def figures(folder: Path, table: dict[str, Any], of: Table) -> list[str]:
+    """Draws a table's figures; their lines."""
+    lines = []
+    name = f"{table['paper']}-{table['table']}"
+    for metric in FIGURES[of.program]:
+        path = Path("report") / f"{name}-{metric}.png"
+        plots.against_rows(table, metric, UNITS.get(metric, metric), folder / path)
+        lines.append(f"![{UNITS.get(metric, metric)}]({path.name})")
+    if len(table["rows"]) and not of.golden_only:
+        middle = table["rows"][len(table["rows"]) // 2]
+        series = {}
+        for side, s in list(middle["sides"].items())[:4]:
+            runs = load(folder, of, middle["row"], side, s["queue"])
+            if runs:
+                series[f"{side}, {s['queue']}, seed {min(runs)}"] = runs[min(runs)]
+        path = Path("report") / f"{name}-queue.png"
+        plots.over_time(series, f"{table['paper']}, {of.title}, row {middle['row']}", folder / path)
+        lines.append(f"![queue over time]({path.name})")
+    return lines
+
+
+def commit() -> str:
+    """The commit that the report is made from."""
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
+    dirty = subprocess.run(
+        ["git", "-C", str(ROOT), "status", "--porcelain", "-uno"], capture_output=True, text=True, check=False
+    )
+    return (done.stdout.strip() or "unknown") + (", with changes" if dirty.stdout.strip() else "")
+
+
+def missing_runs(folder: Path, table: Table, quick: bool) -> str:
+    """Which of the paper's rows are not in the report."""
+    there = [row for row in table.rows if any((folder / Run(table, row, side, q, s).file).exists()
+             for side in table.sides for q in ("rtl", "golden") for s in (1, 2, 3))]  # fmt: skip
+    absent = [row for row in table.rows if row not in there]
+    return f"Rows without a run: {', '.join(absent)}." if absent else ""
+
+
+def report(folder: Path, quick: bool) -> None:
+    """Markdown and HTML of all tables that are there."""
+    lines = [
+        "# The papers' experiments, measured",
+        "",
+        f"Made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC of commit {commit()}.",
+        "",
+    ]
+    lines += ["A **quick slice**: few rows, most of them shorter than in the papers; its verdicts say nothing about the papers."
+              if quick else "How it is run, and the rule of the verdicts: `docs/reproduce.md`.", "",
+              "Every value is a mean over the seeds ± half of its 95 % interval. `rtl`: the bottleneck is the cycle model of the"
+              " core, each of its decisions compared with the golden model. `golden`: the golden model alone. `ns3`: ns-3's own queue.", ""]  # fmt: skip
+    summary, body = ["| paper | table | claim | verdict |", "|---|---|---|---|"], []
+    for of in TABLES:
+        file = folder / of.paper / f"{of.name}.json"
+        if not file.exists():
+            body += [f"## {of.paper}: {of.title}", "", "Not run.", ""] if not quick else []
+            continue
+        table = json.loads(file.read_text())
+        summary += [f"| {of.paper} | {of.title} | {c['text']} | {verdict(c)} |" for c in table["claims"]]
+        body += [f"## {of.paper}: {PAPERS[of.paper]}. {of.title}", ""]
+        body += [
+            f"Options: {', '.join(f'{k} {v}' for k, v in table['options'].items())}."
+            + (" **Shorter than the paper's.**" if table["shortened"] else ""),
+            "",
+        ]
+        body += [note for note in [*table["notes"], missing_runs(folder, of, quick)] if note] + [""]
+        body += [*claim_rows(table), "", *value_rows(table), "", *cost_rows(table), "", *figures(folder, table, of), ""]
+    lines += ["## Verdicts", "", *summary, "", *body, "## Not run", ""] + [f"- {k}: {v}." for k, v in NOT_RUN.items()]
+    text = "\n".join(lines) + "\n"
+    target = folder / "report"
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "report.md").write_text(text)
+    page = markdown.markdown(text, extensions=["tables"])
+    style = "body{font:15px/1.5 sans-serif;max-width:1200px;margin:2em auto;padding:0 1em}table{border-collapse:collapse;font-size:13px}" \
+            "td,th{border:1px solid #ccc;padding:.2em .5em;text-align:left}img{max-width:100%}"  # fmt: skip
+    title = html.escape("Weir: the papers' experiments, measured")
+    (target / "index.html").write_text(
+        f"<!doctype html><meta charset=utf-8><title>{title}</title><style>{style}</style>{page}\n"
+    )
+
+
+def keep(folder: Path) -> None:
+    """Copies the report to the docs."""
+    target = ROOT / "docs" / "reproduced"
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
+    text = (folder / "report" / "report.md").read_text()
+    for name in sorted(set(re.findall(r"\]\(([a-z0-9_-]+\.png)\)", text))):
+        shutil.copy(folder / "report" / name, target)
+    (ROOT / "docs" / "reproduced.md").write_text(re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", text))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("what", choices=["table", "report", "keep"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("table", nargs="?", default="")
+    parser.add_argument("--quick", action="store_true")
+    a = parser.parse_args()
+    if a.what == "keep":
+        keep(a.folder)
+        return 0
+    if a.what == "report":
+        report(a.folder, a.quick)
+        return 0
+    of = next((t for t in TABLES if f"{t.paper}/{t.name}" == a.table), None)
+    if of is None:
+        print(f"report: no table {a.table}", file=sys.stderr)
+        return 2
+    try:
+        made = make(a.folder, of, a.quick)
+    except Disagreement as error:
+        print(f"report: {error}", file=sys.stderr)
+        return 1
+    target = a.folder / of.paper / f"{of.name}.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(made, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Runs the papers' experiments as a Snakemake workflow, and says where the report is and what it cost.
+
+    python sim/reproduce/run.py [--quick] [--papers "003 004"] [--table 003/table1] [--without-rtl] [--cores N] [-- more for snakemake]
+
+What has been run is not run again. `--without-rtl` lets the golden model stand for the RTL, which the report says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import plan
+
+ROOT = Path(__file__).resolve().parents[2]
+SNAKEMAKE = ROOT / ".venv-ns3" / "bin" / "snakemake"
+MODEL = ROOT / "build" / "model" / "full" / "libweir_model.so"
+
+
+def missing(without_rtl: bool) -> str | None:
+    """What has to be built first, in one line."""
+    if not SNAKEMAKE.exists():
+        return "Snakemake is not installed; run `make ns3`"
+    if not (ROOT / "build" / "ns3" / "bin" / "isred").exists():
+        return "the experiments' programs are not built; run `make ns3`"
+    if not without_rtl and not MODEL.exists():
+        return f"the cycle model is missing: {MODEL.relative_to(ROOT)}; run `make model`"
+    return None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--quick", action="store_true", help="a slice of each paper, within minutes")
+    parser.add_argument("--papers", default="", help='numbers of the papers, for instance "003 004" (all)')
+    tables = [f"{t.paper}/{t.name}" for t in plan.TABLES]
+    parser.add_argument(
+        "--table", action="append", choices=tables, help="only this table, without the report; several times"
+    )
+    parser.add_argument("--without-rtl", action="store_true", help="the golden model stands for the RTL")
+    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("more", nargs="*", help="for snakemake")
+    a = parser.parse_args()
+    known = {t.paper for t in plan.TABLES}
+    for paper in a.papers.split():
+        if paper not in known:
+            reason = plan.NOT_RUN.get(paper)
+            print(f"reproduce: paper {paper}: {reason or 'not one of ' + ', '.join(sorted(known))}", file=sys.stderr)
+            return 2
+    why = missing(a.without_rtl)
+    if why:
+        print(f"reproduce: {why}", file=sys.stderr)
+        return 1
+    folder = ROOT / "build" / "reproduce" / "quick" if a.quick else ROOT / "build" / "reproduce"
+    folder.mkdir(parents=True, exist_ok=True)
+    command: list[str] = [
+        str(SNAKEMAKE), "--snakefile", str(ROOT / "sim" / "reproduce" / "Snakefile"), "--directory", str(folder),
+        *([] if sys.stderr.isatty() else ["--quiet", "rules"]), "--cores", str(a.cores), "--rerun-triggers", "mtime", "params", "--rerun-incomplete", "--config",
+        f"mode={'quick' if a.quick else 'full'}", f"python={sys.executable}",
+    ]  # fmt: skip
+    command += ["papers=" + "+".join(f"p{p}" for p in a.papers.split())] if a.papers else []
+    command += ["without_rtl=1"] if a.without_rtl else []
+    command += a.more
+    command += ["--", *(f"{t}.json" for t in a.table)] if a.table else []
+    begin = time.monotonic()
+    code = subprocess.run(command, check=False).returncode
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        f"reproduce: {time.monotonic() - begin:.0f} s, CPU time {spent.ru_utime + spent.ru_stime:.0f} s, {a.cores} cores"
+    )
+    if code == 0 and not a.table:
+        print(f"{(folder / 'report' / 'index.html').relative_to(ROOT)}")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

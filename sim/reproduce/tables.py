@@ -1,0 +1,103 @@
+"""Makes a table's JSON of the results of its runs: printed and measured values, spread, verdicts, cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from plan import SEEDS, Run, Table, queues_of
+from verdicts import Spread, claim_verdict, row_verdict
+
+
+class Disagreement(Exception):
+    """RTL and golden model differ, or a run does not tell."""
+
+
+def metric(result: dict[str, Any], name: str) -> float:
+    """A metric of a run by its name in the plan."""
+    r = result["results"]
+    if name == "loss_bits_percent":
+        return 100.0 * float(r["dropped_bytes"]) / max(1.0, float(r["arrived_bytes"]))
+    if name in ("queue_bits_mean", "queue_bits_sd"):
+        return 8.0 * float(r[name.replace("bits", "bytes")])
+    return float(result[name] if name == "goodput_bytes" else r[name])
+
+
+def load(folder: Path, table: Table, row: str, side: str, queue: str) -> dict[int, dict[str, Any]]:
+    """The runs that are there, by seed."""
+    files = {s: folder / Run(table, row, side, queue, s).file for s in SEEDS}
+    return {s: json.loads(f.read_text()) for s, f in files.items() if f.exists()}
+
+
+def same_trace(runs: dict[str, dict[int, dict[str, Any]]], where: str) -> int:
+    """RTL and golden model of each seed: the same trace; every record of the RTL compared. Answers how many records."""
+    records = 0
+    for seed, run in runs.get("rtl", {}).items():
+        core = run["core"]
+        if core["compared"] != core["records"]:
+            raise Disagreement(f"{where}, seed {seed}: {core['compared']} of {core['records']} records compared")
+        other = runs.get("golden", {}).get(seed)
+        if other and other["core"]["trace_hash"] != core["trace_hash"]:
+            raise Disagreement(f"{where}, seed {seed}: RTL and golden model have different traces")
+        records += int(core["records"])
+    return records
+
+
+def spread(runs: dict[int, dict[str, Any]], name: str) -> dict[str, float | int | None]:
+    """Mean and half width as JSON."""
+    s = Spread.of([metric(r, name) for r in runs.values()])
+    return {"mean": s.mean, "half": s.half if s.count > 1 else None, "seeds": s.count}
+
+
+def one_row(
+    folder: Path, table: Table, row: str, sides: tuple[str, ...], quick: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A row's JSON, and the runs that count for it by side."""
+    out: dict[str, Any] = {"row": row, "sides": {}}
+    chosen: dict[str, Any] = {}
+    for side in sides:
+        runs = {q: load(folder, table, row, side, q) for q in queues_of(table, side, quick)}
+        records = same_trace(runs, f"{table.paper} {table.name}, {row}, {side}")
+        present = {q: r for q, r in runs.items() if r}
+        if not present:
+            continue
+        main = "rtl" if len(runs.get("rtl", {})) == len(SEEDS) else "golden" if "golden" in present else "rtl"
+        chosen[side] = runs[main]
+        out["sides"][side] = {
+            "queue": main, "records_compared": records,
+            "measured": {q: {m: spread(r, m) for m in table.metrics if not (q == "ns3" and m.startswith("average"))} for q, r in present.items()},
+            "printed": {m: table.printed[row][f"{side} {m}"] for m in table.metrics if f"{side} {m}" in table.printed[row]},
+            "wall_s": {q: sum(x["wall_s"] for x in r.values()) / len(r) for q, r in present.items()},
+            "memory_mib": max(x["memory_kib"] for r in present.values() for x in r.values()) / 1024,
+            "core": {str(s): r["core"] for s, r in runs.get("rtl", {}).items()},
+        }  # fmt: skip
+    return out, chosen
+
+
+def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
+    """The table. Raises Disagreement."""
+    rows, runs = [], {}
+    sides = table.quick_sides if quick else tuple(table.sides)
+    for row in table.quick_rows if quick else table.rows:
+        made, chosen = one_row(folder, table, row, sides, quick)
+        if made["sides"]:
+            rows.append(made)
+            runs[row] = chosen
+    claims = []
+    for claim in table.claims:
+        mine = [r for r in runs if (not claim.rows or r in claim.rows) and {claim.a, claim.b} <= set(runs[r])]
+        if not mine:
+            continue
+        judged = {}
+        for r in mine:
+            a, b = ({s: metric(x, claim.metric) for s, x in runs[r][side].items()} for side in (claim.a, claim.b))
+            verdict, difference = row_verdict(a, b, claim.sign)
+            judged[r] = {"verdict": verdict, "difference": difference.mean if difference else None,
+                         "half": difference.half if difference else None}  # fmt: skip
+        claims.append({"name": claim.name, "text": claim.text, "a": claim.a, "b": claim.b, "metric": claim.metric,
+                       "sign": claim.sign, "rows": judged, "rows_of_the_claim": len(claim.rows or table.rows), "verdict": claim_verdict([str(j["verdict"]) for j in judged.values()])})  # fmt: skip
+    shortened = {k: v for k, v in table.quick.items() if quick}
+    return {"paper": table.paper, "table": table.name, "title": table.title, "options": table.options | shortened,
+            "shortened": bool(shortened), "seeds": list(SEEDS), "rows": rows, "claims": claims, "notes": list(table.notes),
+            "rows_of_the_paper": len(table.rows)}  # fmt: skip

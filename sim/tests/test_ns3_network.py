@@ -1,0 +1,135 @@
+"""The Weir queue in a simulated network, and the experiments' programs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ns3_programs import PROGRAMS, ROOT, experiment, run
+
+SHORT: dict[str, dict[str, object]] = {
+    "isred": {"duration": 14, "sources": 20},
+    "fn-red": {"duration": 1},
+    "gateways": {"duration": 0.9},
+}
+VARIANTS: list[tuple[str, dict[str, object]]] = [
+    ("isred", {"policy": "red"}),
+    ("isred", {"policy": "isred"}),
+    ("isred", {"policy": "isred", "mode": "chance", "source": "q"}),
+    ("fn-red", {"policy": "fn"}),
+    ("fn-red", {"policy": "fn-quadratic", "traffic": "fed"}),
+    ("fn-red", {"policy": "red", "traffic": "sessions"}),
+    ("gateways", {"gateway": "drop-tail"}),
+    ("gateways", {"gateway": "dt-ecn-25", "tcp": "sack"}),
+    ("gateways", {"gateway": "red-ecn", "scenario": "C"}),
+]
+
+
+def test_the_example_runs_and_its_decisions_agree() -> None:
+    """example/dumbbell.cc, four TCP flows with ECN."""
+    line = run("dumbbell").stdout
+    words = line.split()
+    arrived, left, agree = int(words[0]), int(words[3]), int(words[5])
+    assert arrived > 5000 and agree == arrived + left
+
+
+@pytest.mark.parametrize(
+    "program,options", VARIANTS, ids=lambda v: v if isinstance(v, str) else "-".join(map(str, v.values()))
+)
+def test_the_rtl_and_the_golden_model_give_the_same_network(program: str, options: dict[str, object]) -> None:
+    """Two runs, closed loops of TCP: the same hash of the trace, the same bytes received, every record compared."""
+    rtl = experiment(program, queue="rtl", **SHORT[program], **options)
+    golden = experiment(program, queue="golden", **SHORT[program], **options)
+    core = rtl["core"]
+    print(f"{program} {options}: {core}")
+    assert core["trace_hash"] == golden["core"]["trace_hash"] and rtl["goodput_bytes"] == golden["goodput_bytes"]
+    assert rtl["results"] == golden["results"]
+    assert core["compared"] == core["records"] > 500
+    assert core["cycles"] > 50 * core["evaluated"] > 0, "idle time costs nothing"
+    assert rtl["results"]["dropped"] + rtl["results"]["marked"] > 0 or options.get("gateway", "").startswith("dt-")  # type: ignore[attr-defined]
+
+
+def test_marks_reach_the_sources() -> None:
+    """RED with ECN: sources that understand marks lose less, and still slow down."""
+    ecn = experiment("gateways", queue="golden", duration=6, gateway="red-ecn")["results"]
+    plain = experiment("gateways", queue="golden", duration=6, gateway="red")["results"]
+    assert ecn["marked"] > 100 and plain["marked"] == 0
+    assert ecn["early"] + ecn["forced"] < plain["early"] + plain["forced"]
+    assert ecn["queue_packets_mean"] < 300
+
+
+def test_the_queue_of_ns3_is_close_to_the_rtl() -> None:
+    """The same network with ns-3's own RED: no decision is the same, the loss is alike (three seeds, mean within a tenth)."""
+
+    def loss(queue: str) -> float:
+        runs = [experiment("isred", queue=queue, policy="red", seed=s, duration=20)["results"] for s in (1, 2, 3)]
+        return sum(r["loss_percent"] for r in runs) / len(runs)
+
+    ns3, golden = loss("ns3"), loss("golden")
+    print(f"loss: ns-3 {ns3:.2f} %, Weir {golden:.2f} %")
+    assert abs(ns3 - golden) < 0.1 * golden
+
+
+def test_another_seed_gives_another_run_and_the_same_seed_the_same() -> None:
+    """Results can be reproduced."""
+    hashes = [experiment("isred", queue="golden", seed=s, duration=12)["core"]["trace_hash"] for s in (1, 1, 2)]
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+BAD: list[tuple[str, list[str], int, str]] = [
+    ("isred", ["--sorces=3"], 2, "unknown parameter --sorces"),
+    ("isred", ["--sources=2"], 2, "must be 3 to 1000"),
+    ("isred", ["--sources=many"], 2, "must be a number"),
+    ("isred", ["--policy=codel"], 2, "must be one of red, isred, drop-tail"),
+    ("isred", ["--max=40"], 2, "may not exceed"),
+    ("isred", ["sources"], 2, "is not a parameter"),
+    ("isred", ["--sources"], 2, "needs a value"),
+    ("isred", ["--queue=ns3", "--policy=isred"], 1, "ns-3 has no queue like this"),
+    ("isred", ["--rate=1"], 2, "must be 64000"),
+    ("isred", ["--min=9", "--max=9"], 1, "max"),
+    ("isred", ["--model=/nowhere/libweir_model.so"], 1, "the cycle model is missing"),
+    ("fn-red", ["--qopt=300000"], 2, "may not exceed"),
+    ("fn-red", ["--ws=5000"], 2, "must be 1 to 4096"),
+    ("gateways", ["--scenario=G"], 2, "must be one of A, B"),
+    ("gateways", ["--gateway=drop-front"], 2, "no golden model"),
+    ("gateways", ["--out=/nowhere/x.json", "--queue=golden", "--duration=0.2"], 1, "cannot be written"),
+]
+
+
+@pytest.mark.parametrize("program,words,code,message", BAD, ids=lambda v: " ".join(v) if isinstance(v, list) else None)
+def test_bad_input_is_one_line_and_a_code(program: str, words: list[str], code: int, message: str) -> None:
+    """Never a silent default."""
+    done = run(program, *words, code=code)
+    assert done.stderr.count("\n") == 1 and message in done.stderr and done.stderr.startswith(program + ": ")
+    assert not done.stdout
+
+
+def test_a_model_that_is_not_one_is_refused(tmp_path: Path) -> None:
+    """A file that is no library, and a library without the functions."""
+    (tmp_path / "x.so").write_text("no")
+    assert "cannot be loaded" in run("isred", f"--model={tmp_path / 'x.so'}", code=1).stderr
+    other = ROOT / "build" / "lib" / "libweir.so"
+    assert "has no function" in run("isred", f"--model={other}", code=1).stderr
+
+
+def test_the_library_installs_and_a_program_builds_against_it(tmp_path: Path) -> None:
+    """Headers and library alone, as in docs/ns3.md."""
+    subprocess.run(["make", "-s", "-C", ROOT / "sim" / "ns3", "install", f"PREFIX={tmp_path}"], check=True, timeout=300)
+    ns3 = next((ROOT / ".venv-ns3" / "lib").glob("python3*/site-packages/ns3"))
+    (tmp_path / "weir").symlink_to(tmp_path / "include" / "weir-ns3")
+    program: list[Any] = [
+        "g++", "-std=c++20", "-O1", ROOT / "sim" / "ns3" / "example" / "dumbbell.cc", "-o", tmp_path / "dumbbell",
+        f"-I{tmp_path}", "-isystem", ns3 / "include", f"-L{tmp_path / 'lib'}", f"-Wl,-rpath,{tmp_path / 'lib'}", "-lweir-ns3",
+        f"-L{ns3 / 'lib64'}", f"-Wl,-rpath,{ns3 / 'lib64'}",
+        *(f"-lns3.44-{m}" for m in ("applications", "point-to-point", "internet", "traffic-control", "network", "core")),
+    ]  # fmt: skip
+    subprocess.run(program, check=True, timeout=300)
+    done = subprocess.run(
+        [tmp_path / "dumbbell"], capture_output=True, text=True, timeout=300, check=True, env=os.environ
+    )
+    assert "agree with the golden model" in done.stdout
+    assert PROGRAMS.exists()

@@ -1,0 +1,128 @@
+"""The golden model in C++: its policies are those of Python, and it predicts every trace record of the RTL."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+import weir
+from golden import dt_ecn, fn, isred
+from golden.core import Setup
+from golden.core import TracedEwma as Ewma
+from golden.fn import Fn
+from golden.red import Red
+from ns3_programs import run
+from policy_models import fn_params, isred_params
+
+RED = {"limit": 60_000, "min": 5_000, "max": 15_000, "probability": 0.1, "weight": 0.02, "avpkt": 500}
+PACKETS = {"unit": "packets", "limit": 30, "min": 3, "max": 12, "probability": 0.1, "weight": 0.02, "avpkt": 500}
+FN = {"limit_bytes": 60_000, "window": 64, "t": "2ms", "qopt": 9_000, "mean": 1064, "capacity": 1e8}
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("drop-tail", {"unit": "packets", "limit": 20}),
+    ("dt-ecn", {"unit": "packets", "limit": 30, "utilisation": 30}),
+    ("dt-ecn", {"limit": 30_000, "threshold": 9_000}),
+    ("red", RED),
+    ("red", RED | {"ecn": True, "gentle": True, "spread": "uniform-wait", "bytemode": "after"}),
+    ("red", RED | {"ecn": True, "nodrop": True, "spread": "geometric", "bytemode": "before"}),
+    ("red", PACKETS | {"gentle": True, "spread": "uniform-wait", "harddrop": True, "ecn": True}),
+    ("red", PACKETS | {"weight": 1}),
+    ("isred", PACKETS | {"slope": 300, "spread": "uniform-wait"}),
+    ("isred", PACKETS | {"slope": 1500, "mode": "chance", "source": "q", "spread": "uniform-wait"}),
+    ("isred", RED | {"slope": 200_000, "mode": "gain", "gain": 3}),
+    ("fn", FN),
+    ("fn", FN | {"ecn": True, "bytemode": True, "window": 1}),
+    ("fn", FN | {"quadratic": True, "spread": "geometric", "window": 200}),
+]
+NAMES = [f"{policy}-{n}" for n, (policy, _) in enumerate(CASES)]
+
+
+class Reference:
+    """The Python golden models behind one call."""
+
+    def __init__(self, words: dict[str, int]) -> None:
+        self.words, self.setup = words, Setup.of(words)
+        self.ewma, self.red, self.rise, self.fn = Ewma(), Red(), isred.Rise(), Fn()
+        self.fates: deque[tuple[int, bool, bool]] = deque()
+
+    def request(self, ns: int, length: int, ecn: int, draw: int, slots: int, held: tuple[int, int]) -> tuple[int, ...]:
+        setup, policy = self.setup, self.setup.policy
+        quantity = held[0] if setup.unit == 0 else held[1]
+        if policy == 0:
+            return (0,) * 6
+        if policy == 2:
+            v: Any = dt_ecn.verdict(length, (*held, held[1]), setup.unit, ecn, self.words["DTECN_THRESHOLD"])
+        elif policy == 4:
+            v = self.fn.request(ns, held[0], length, ecn, draw, replace(fn_params(self.words), base=0))
+        else:
+            before = self.ewma.average
+            average = self.ewma.request_after(slots, ns, held[1], quantity, setup.red)
+            rise = None
+            params = isred_params(self.words)
+            if policy == 3 and self.rise.arrival(ns, quantity, before, average, params):
+                rise = params
+            v = self.red.take(average, held[1], length, ecn, draw, setup.red, slots, rise)
+        return v.action, v.cause, v.average, v.count, v.probability, v.idle_slots
+
+    def commit(self, length: int, selected: bool, dropped: bool) -> None:
+        if self.setup.policy == 4:
+            self.fn.commit(length, selected, dropped)
+        elif self.setup.policy in (1, 3):
+            self.red.commit(length, selected, dropped)
+
+
+def requests(rng: Random, count: int) -> list[tuple[int, int, int, int, int, int, int]]:
+    """Arrivals that find a queue that wanders between empty and full."""
+    ns, packets, found = 5_000, 0.0, []
+    for _ in range(count):
+        ns += rng.choice((6, 70, 900, 12_000, 80_000, 2_000_000))
+        packets = min(40.0, max(0.0, packets + rng.uniform(-3, 3.05)))
+        held, length = int(packets), rng.choice((54, 64, 500, 1064, 1500, 9216))
+        slots = rng.choice((0, 1, 3, 40, 5000, 4_000_000)) if held == 0 else 0
+        found.append((ns, length, rng.randrange(4), rng.getrandbits(24), slots, held * rng.randrange(60, 1200), held))
+    return found
+
+
+@pytest.mark.parametrize("lag", [0, 3])
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_the_policies_are_those_of_the_python_models(case: tuple[str, dict[str, Any]], lag: int) -> None:
+    """The same requests, commits `lag` requests late: action, cause, average, count, p and m are equal."""
+    words = weir.convert_queue(case[0], None, **case[1])
+    arrivals = requests(Random(f"{case}{lag}"), 4000)
+    text = "".join(f"word {n} {v}\n" for n, v in words.items()) + f"lag {lag}\ngo\n"
+    text += "".join(" ".join(map(str, a)) + "\n" for a in arrivals)
+    got = [tuple(map(int, line.split())) for line in run("policy_check", text=text).stdout.splitlines()]
+    reference, fates = Reference(words), deque[tuple[int, bool, bool]]()
+    outcomes = set()
+    for n, a in enumerate(arrivals):
+        while len(fates) > lag:
+            reference.commit(*fates.popleft())
+        expected = reference.request(*a[:5], (a[5], a[6]))
+        assert got[n] == expected, f"request {n}: {a}"
+        fates.append((a[1], expected[1] != 0, expected[0] == 2))
+        outcomes.add(expected[:2])
+    assert len(got) == len(arrivals)
+    assert len(outcomes) > (case[0] != "drop-tail"), outcomes
+
+
+@pytest.mark.parametrize("load", [0.2, 0.9, 3.0])
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_every_record_of_the_rtl_is_predicted(case: tuple[str, dict[str, Any]], load: float) -> None:
+    """Random frames, tiny ones back to back among them: time, q, average, count, p, draw, m, verdict, sojourn time."""
+    settings = [str(w) for name, value in case[1].items() for w in (name, "on" if value is True else value)]
+    rng = Random(f"{case}{load}")
+    # the slopes of ISRED are those at which rises of the average begin to be rapid at 10 Mbit/s
+    rate = "1e7" if case[0] == "isred" else rng.choice(("1e6", "1e7", "1e8"))
+    done = run("port_check", case[0], rate, 2500, load, rng.randrange(1, 1 << 30), *settings)
+    first, rtl, golden = done.stdout.splitlines()
+    print(f"{case[0]} {rate} bit/s, load {load}: {first}")
+    assert rtl == golden
+    assert int(first.split()[0]) == 2500 and int(first.split()[4]) >= 2500
+
+
+def test_the_first_draws_are_those_of_the_lfsr() -> None:
+    """FN's module and the other golden models have the constants that the C++ ones repeat."""
+    assert (fn.PERIOD, fn.ENTRIES, isred.APART_NS) == (128, 4096, 1 << 36)

@@ -1,0 +1,164 @@
+"""The workflow of the experiments: the rule of the verdicts, the plan, the tables, and the quick slice with the RTL."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ns3_programs import ROOT
+
+sys.path.insert(0, str(ROOT / "sim" / "reproduce"))
+import plan  # noqa: E402
+import tables  # noqa: E402
+from verdicts import HOLDS, NOT, PART, UNDECIDED, Spread, claim_verdict, row_verdict  # noqa: E402
+
+
+def test_the_interval_is_students() -> None:
+    """1, 2, 3: mean 2, deviation 1, t(0.975, 2) = 4.3027: half 4.3027/sqrt(3) = 2.4841."""
+    s = Spread.of([1, 2, 3])
+    assert s.mean == 2 and abs(s.half - 2.4841) < 1e-4
+    assert Spread.of([5]).half == float("inf")
+
+
+@pytest.mark.parametrize(
+    "differences,sign,verdict",
+    [
+        ([1.0, 1.1, 0.9], 1, HOLDS),
+        ([1.0, 1.1, 0.9], -1, NOT),
+        ([-1.0, -1.1, -0.9], -1, HOLDS),
+        ([1.0, 3.0, -1.0], 1, UNDECIDED),
+        ([1.0, 1.1], 1, UNDECIDED),
+        ([0.0, 0.0, 0.0], 1, UNDECIDED),
+    ],
+)
+def test_a_row_is_judged_by_sign_and_interval(differences: list[float], sign: int, verdict: str) -> None:
+    """Paired by seed: what both sides share does not count."""
+    b = {n + 1: 1000.0 * n for n in range(len(differences))}
+    a = {n + 1: 1000.0 * n + d for n, d in enumerate(differences)} | {99: 5.0}
+    assert row_verdict(a, b, sign)[0] == verdict
+
+
+@pytest.mark.parametrize(
+    "rows,verdict",
+    [
+        ([HOLDS] * 4, HOLDS),
+        ([HOLDS] * 3 + [UNDECIDED], HOLDS),
+        ([HOLDS] * 2 + [UNDECIDED] * 2, PART),
+        ([HOLDS] * 3 + [NOT], PART),
+        ([HOLDS] + [NOT] * 2, NOT),
+        ([NOT] + [UNDECIDED] * 3, NOT),
+        ([UNDECIDED] * 3, UNDECIDED),
+        ([], UNDECIDED),
+    ],
+)
+def test_a_claim_is_judged_by_its_rows(rows: list[str], verdict: str) -> None:
+    """Point 3 of the rule."""
+    assert claim_verdict(rows) == verdict
+
+
+def test_the_printed_values_are_those_of_the_papers() -> None:
+    """Sums over the tables as printed: a slip of a digit shows. 003: loss = dropped/arrived within the print's rounding."""
+    for t in plan.TABLES:
+        if t.paper != "003":
+            continue
+        for row in t.printed.values():
+            for side in ("red", "isred"):
+                assert abs(100 * row[f"{side} dropped"] / row[f"{side} arrived"] - row[f"{side} loss_percent"]) < 0.03
+    sums = {
+        t.name: sum(v for r in t.printed.values() for k, v in r.items() if k.endswith("sent_bytes"))
+        for t in plan.TABLES
+    }
+    # columns of the paper's Tables 1 and 3, added up from its text
+    assert sums["tables-reno"] == 1984259000 + 1884410000 + 1982093000 + 1979084000 + 1968755000 + 1965992000
+    assert sums["tables-sack"] == 2018591000 + 1884410000 + 2005331000 + 2019333500 + 2012081000 + 2009664500
+    assert len(plan.TABLES[2].rows) == 8 and plan.TABLES[2].printed["ws512"]["fn utilisation_percent"] == 89.66
+
+
+def test_every_run_has_a_file_of_its_own_but_for_reds_row_of_table_two() -> None:
+    """One file, one set of options; and the quick slice has the RTL in every table."""
+    for quick in (False, True):
+        options: dict[str, Any] = {}
+        for run in plan.runs(quick):
+            assert options.setdefault(run.file, run.options(quick)) == run.options(quick)
+        files = [r for r in plan.runs(quick) if r.queue == "rtl"]
+        assert {r.table.paper for r in files} == {"001", "003", "004"}
+
+
+def result(dropped: int, trace_hash: str, compared: int = 10) -> dict[str, Any]:
+    """A run's file with what a table of 003 needs."""
+    names = ("arrived", "dropped", "loss_percent", "overflow", "average_sd")
+    return {
+        "results": dict.fromkeys(names, 0) | {"dropped": dropped, "loss_percent": dropped}, "goodput_bytes": 5, "wall_s": 1.0,
+        "memory_kib": 1024, "core": {"trace_hash": trace_hash, "records": 10, "compared": compared, "cycles": 1},
+    }  # fmt: skip
+
+
+def write(folder: Path, golden_hash: str, compared: int = 10) -> None:
+    """Runs of one row, RED and ISRED, three seeds."""
+    for side, dropped in (("red", 20), ("isred", 10)):
+        for queue in ("rtl", "golden"):
+            for seed in plan.SEEDS:
+                file = folder / plan.Run(plan.TABLES[0], "30", side, queue, seed).file
+                file.parent.mkdir(parents=True, exist_ok=True)
+                known = golden_hash if queue == "golden" else "aa"
+                file.write_text(json.dumps(result(dropped + seed, known, compared)))
+
+
+def test_a_table_has_printed_and_measured_values_and_verdicts(tmp_path: Path) -> None:
+    """21, 22, 23 against 11, 12, 13: the difference is 10 in each seed."""
+    write(tmp_path, "aa")
+    made = tables.make(tmp_path, plan.TABLES[0], quick=False)
+    side = made["rows"][0]["sides"]["red"]
+    assert side["printed"]["dropped"] == 889.5 and side["measured"]["rtl"]["dropped"]["mean"] == 22
+    assert side["queue"] == "rtl" and side["records_compared"] == 30
+    claims = {c["name"]: c for c in made["claims"]}
+    assert claims["loss-many"]["verdict"] == HOLDS and claims["loss-many"]["rows"]["30"]["difference"] == -10
+    assert claims["overflow"]["verdict"] == UNDECIDED and "loss-few" not in claims
+
+
+@pytest.mark.parametrize("golden_hash,compared,why", [("bb", 10, "different traces"), ("aa", 9, "9 of 10 records")])
+def test_a_table_is_refused_if_rtl_and_golden_model_differ(
+    tmp_path: Path, golden_hash: str, compared: int, why: str
+) -> None:
+    """Never a table of runs that disagree."""
+    write(tmp_path, golden_hash, compared)
+    with pytest.raises(tables.Disagreement, match=why):
+        tables.make(tmp_path, plan.TABLES[0], quick=False)
+
+
+def test_bad_input_is_one_line() -> None:
+    """An unknown paper, and one that cannot be run."""
+    for paper, why in (("007", "not one of"), ("000", "merge of jumbo frames")):
+        done = subprocess.run(
+            [sys.executable, ROOT / "sim" / "reproduce" / "run.py", "--papers", paper],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_quick_slice_runs_with_the_rtl() -> None:
+    """`make reproduce QUICK=1`: every table has RTL runs whose records were all compared, and there is a report."""
+    folder = ROOT / "build" / "reproduce" / "quick"
+    subprocess.run(["rm", "-rf", folder], check=True)
+    begin = time.monotonic()
+    done = subprocess.run(
+        ["make", "reproduce", "QUICK=1"], cwd=ROOT, capture_output=True, text=True, timeout=850, check=False
+    )
+    print(done.stdout[-600:], f"{time.monotonic() - begin:.0f} s")
+    assert done.returncode == 0, done.stderr[-2000:]
+    made = [json.loads(f.read_text()) for f in sorted(folder.glob("0*/*.json"))]
+    assert {t["paper"] for t in made} == {"001", "003", "004"}
+    for t in made:
+        sides = [s for r in t["rows"] for s in r["sides"].values()]
+        assert sides and all(s["queue"] == "rtl" and s["records_compared"] > 1000 for s in sides)
+        assert t["claims"] and all(c["rows"] for c in t["claims"])
+    page = (folder / "report" / "index.html").read_text()
+    assert "Verdicts" in page and page.count("<img") >= 9
