@@ -83,7 +83,7 @@ format: $(VENV)
 lock: $(TOOLS)
 	$(PYTHON) -m venv --clear build/lock
 	build/lock/bin/python -m pip install -q --disable-pip-version-check pip-tools
-	build/lock/bin/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url \
+	build/lock/bin/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url --no-emit-find-links \
 	  --output-file requirements.lock requirements.in
 
 $(TOOLS): scripts/tools.sh

@@ -45,7 +45,9 @@ object Units {
     "Trim" -> (() => new buffer.Trim(c)),
     "Unpack" -> (() => new jumbo.Unpack(c)),
     "Egress" -> (() => new egress.Egress(c)),
-    "Pack" -> (() => new jumbo.Pack(c))
+    "Pack" -> (() => new jumbo.Pack(c)),
+    "TenGigabitMac" -> (() => new mac.TenGigabitMac),
+    "GigabitMac" -> (() => new mac.GigabitMac)
   )
 
   /** Property components of `hw/formal/`; the name is the file's and the top module's. A `Leak` holds a fault. */
