@@ -6,12 +6,15 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
-# The Python that makes the environment, pytest's options, seeds of `make timing`, the unit of `make waves`.
+# The Python that makes the environment, pytest's options, seeds of `make timing`, the unit of `make waves`; a board
+# (folder of fpga-boards/) and the seed of its placement.
 PYTHON ?= python3
 PYTEST_ARGS ?=
 SEEDS ?= 3
 RECORD ?=
 T ?=
+BOARD ?=
+SEED ?= 1
 
 PY := .venv/bin/python
 PYTHON_SOURCES := cocotb-tests scripts sim sw-driver
@@ -26,7 +29,7 @@ FORMAL_RTL := build/stamps/formal-rtl
 LIB := build/stamps/lib
 MODEL := build/stamps/model
 
-.PHONY: help setup demo test lint rtl formal bench timing area waves docs clean model lib format lock
+.PHONY: help setup demo test lint rtl formal bench timing bitstream flash info area waves docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -56,8 +59,17 @@ formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must b
 bench: $(VENV) $(MODEL) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
 	@$(PY) -m weir_sim bench
 
-timing: $(VENV) $(RTL) ## clock and size of ten-gig on an ECP5, SEEDS=3 placements, RECORD=1 keeps it: build/timing.json
-	@$(PY) scripts/timing.py --seeds $(SEEDS) $(if $(RECORD),--record)
+timing: $(VENV) $(RTL) ## clock and size of ten-gig on an ECP5, SEEDS=3 placements, RECORD=1 keeps it: build/timing.json; BOARD=<board>: of a board
+	@$(if $(BOARD),$(PY) scripts/boards.py timing $(BOARD) --seed $(SEED),$(PY) scripts/timing.py --seeds $(SEEDS) $(if $(RECORD),--record))
+
+bitstream: $(VENV) $(RTL) ## bitstream of a board: BOARD=<board>, SEED=1 of the placement: build/boards/<board>/board.bit
+	@$(PY) scripts/boards.py bitstream $(BOARD) --seed $(SEED)
+
+flash: $(VENV) ## write a board's bitstream to its flash: BOARD=<board>
+	@$(PY) scripts/boards.py flash $(BOARD)
+
+info: $(VENV) ## the boards; with BOARD=<board> what its last build came to
+	@$(PY) scripts/boards.py info $(BOARD)
 
 area: $(VENV) $(RTL) ## size of every policy on an ECP5: build/area.json
 	@$(PY) scripts/area.py

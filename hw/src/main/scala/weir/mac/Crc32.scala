@@ -26,8 +26,8 @@ object Crc32 {
   /** What the bits of `input` contribute to the state, when bit i alone makes `column(i)`. */
   private def linear(input: Bits, column: Int => Long): Bits = {
     val columns = (0 until input.getWidth).map(column)
-    val rows = for (bit <- 0 until 32) yield columns.indices.filter(i => ((columns(i) >> bit) & 1) != 0)
-    Vec(rows.map(row => row.map(i => input(i)).toSeq).map(bits => B(bits).xorR)).asBits
+    def row(bit: Int) = columns.zipWithIndex.collect { case (c, i) if ((c >> bit) & 1) != 0 => BigInt(1) << i }.sum
+    Vec((0 until 32).map(bit => (input & B(row(bit), input.getWidth bits)).xorR)).asBits
   }
 
   /** The state `bytes` zero bytes later. */

@@ -6,7 +6,7 @@ import weir.axis.{Axis, AxisBeat}
 
 /** Sends frames on GMII at 1 Gb/s: preamble, padding to 60 bytes, FCS, a gap of 12 bytes.
   *
-  * One byte per cycle of 125 MHz; a minimum frame takes 84. The preamble starts 2 cycles after the first beat is
+  * One byte per cycle of 125 MHz; a minimum frame takes 84. The preamble starts 3 cycles after the first beat is
   * offered; a beat is taken with its last byte, every 8 cycles.
   *
   * `s_axis_tvalid` must not drop inside a frame. If it does, or if `tuser` is set on the last beat, the last byte before
@@ -35,8 +35,7 @@ class GmiiTransmit extends Component {
     val bytes = Reg(UInt(MacLimits.lengthWidth bits))
     val bad, underrun = Reg(Bool())
     val discard = RegInit(False)
-    val crc = Reg(Bits(32 bits))
-    /** the byte in this state */
+    /** the byte in this state, but for the FCS */
     val byte = Bits(8 bits)
     val failed = Bool()
 
@@ -54,20 +53,15 @@ class GmiiTransmit extends Component {
     byte := state.mux(
       State.preamble -> ((step === 7) ? B(Xgmii.sfd, 8 bits) | B(Xgmii.preamble, 8 bits)),
       State.data -> (starved ? B(0, 8 bits) | source.tdata.subdivideIn(8 bits)(lane)),
-      State.fcs -> ((crc(7 downto 0) ^ B(8 bits, default -> !bad))),
       default -> B(0, 8 bits)
     )
 
     step := step + 1
-    when(counted) {
-      crc := Crc32.next(crc, byte)
-      when(!bytes.andR)(bytes := bytes + 1)
-    }
+    when(counted && !bytes.andR)(bytes := bytes + 1)
     when(discard && source.fire && source.tlast)(discard := False)
     switch(state) {
       is(State.idle) {
         step := 0
-        crc.setAll()
         bytes := 0
         bad := False
         underrun := False
@@ -98,7 +92,6 @@ class GmiiTransmit extends Component {
         }
       }
       is(State.fcs) {
-        crc := crc |>> 8
         when(step === 3) {
           state := State.gap
           step := 0
@@ -117,10 +110,25 @@ class GmiiTransmit extends Component {
   }
   io.end << frame.end.m2sPipe()
 
+  /** The FCS, a cycle later. */
+  val check = new Area {
+    private def is(states: SpinalEnumElement[State.type]*) = RegNext(states.map(frame.state === _).orR) init False
+    val active = is(State.preamble, State.data, State.pad, State.fcs)
+    val counted = is(State.data, State.pad)
+    val fcs = is(State.fcs)
+    val failed = RegNext(frame.failed) init False
+    val byte = RegNext(frame.byte)
+    val crc = Reg(Bits(32 bits))
+    when(counted) {
+      crc := Crc32.next(crc, byte)
+    } elsewhen fcs {
+      crc := crc |>> 8
+    } otherwise crc.setAll()
+  }
+
   val port = new Area {
-    private val active = frame.state =/= State.idle && frame.state =/= State.gap
-    io.gmii.data := RegNext(frame.byte) init 0
-    io.gmii.valid := RegNext(active) init False
-    io.gmii.error := RegNext(frame.failed) init False
+    io.gmii.data := RegNext(check.fcs ? (check.crc(7 downto 0) ^ B(8 bits, default -> !frame.bad)) | check.byte) init 0
+    io.gmii.valid := RegNext(check.active) init False
+    io.gmii.error := RegNext(check.failed) init False
   }
 }

@@ -17,7 +17,7 @@ class ReceiveCrossing(line: ClockDomain, core: ClockDomain, depth: Int = 64) ext
     val lost = out Bool ()
     val m_axis = master(Stream(AxisBeat(64)))
   }
-  val fifo = StreamFifoCC(FrameWord(), depth, line, core)
+  val fifo = new StreamFifoCC(FrameWord(), depth, line, core, withPopBufferedReset = false)
 
   val push = new ClockingArea(line) {
     /** the FIFO holds a frame without its end; its end could not be stored; the rest of a frame is left out */

@@ -18,7 +18,7 @@ class TransmitCrossing(core: ClockDomain, line: ClockDomain, depth: Int = 64, st
     val s_axis = slave(Stream(AxisBeat(64)))
     val m_axis = master(Stream(AxisBeat(64)))
   }
-  val fifo = StreamFifoCC(FrameWord(), depth, core, line)
+  val fifo = new StreamFifoCC(FrameWord(), depth, core, line, withPopBufferedReset = false)
   private val countWidth = log2Up(depth) + 1
 
   /** Frames that may start, as a Gray code; a cycle late, so that their words are seen first. */
