@@ -51,7 +51,7 @@ lint: $(VENV) $(RTL) $(LIB) ## ruff, mypy, Verilator's lint; warnings of the C c
 	@$(PY) scripts/lint_rtl.py
 
 rtl: $(RTL) ## Verilog of every preset and unit, register files: build/rtl/
-	@echo "build/rtl: $$(cd build/rtl && echo */*.v)"
+	@echo "build/rtl: $$(cd build/rtl && echo */*.v boards/*/*.v)"
 
 formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must be found
 	@$(PY) scripts/formal.py

@@ -84,6 +84,9 @@ UNITS = {
     "CounterBank": Unit("units/Counters.v", ("cocotb-tests/counters",)),
     "TenGigabitMac": Unit("units/TenGigabitMac.v", ("cocotb-tests/mac/test_mac.py::test_ten_gigabit_mac",)),
     "GigabitMac": Unit("units/GigabitMac.v", ("cocotb-tests/mac/test_mac.py::test_gigabit_mac",)),
+    "Board": Unit(
+        "boards/colorlight-5a-75b/colorlight_5a_75b.v", ("cocotb-tests/board/test_board.py::test_colorlight_5a_75b",)
+    ),
 }
 
 MUTANTS = (
@@ -227,6 +230,16 @@ MUTANTS = (
            module="GmiiTransmit"),
     Mutant("GigabitMac", "a gap of 11 bytes", "(frame_step == 4'b1010)", "(frame_step == 4'b1001)",
            module="GmiiTransmit"),
+    Mutant("Board", "one direction has no bypass", "(direction_0_enter_inside ? direction_0_enter_around : io_bypass)",
+           "1'b0", module="BumpInTheWire"),
+    Mutant("Board", "the bypass is switched inside a frame", "(direction_1_enter_inside ? direction_1_enter_around : io_bypass)",
+           "io_bypass", module="BumpInTheWire"),
+    Mutant("Board", "frames are mixed at the output", "(direction_0_leave_inside ? direction_0_leave_around : streamDemux_2_io_outputs_1_valid)",
+           "streamDemux_2_io_outputs_1_valid", module="BumpInTheWire"),
+    Mutant("Board", "an error is not sent", "(transmit_valid ^ transmit_error)",
+           "transmit_valid", module="RgmiiPort"),
+    Mutant("Board", "nibbles are swapped on the way in", "{iddrx1f_4_Q1,{iddrx1f_3_Q1,{iddrx1f_2_Q1,{iddrx1f_1_Q1,{iddrx1f_4_Q0,{iddrx1f_3_Q0,{iddrx1f_2_Q0,iddrx1f_1_Q0}}}}}}}",
+           "{iddrx1f_4_Q0,{iddrx1f_3_Q0,{iddrx1f_2_Q0,{iddrx1f_1_Q0,{iddrx1f_4_Q1,{iddrx1f_3_Q1,{iddrx1f_2_Q1,iddrx1f_1_Q1}}}}}}}", module="RgmiiPort"),
 )  # fmt: skip
 
 

@@ -249,3 +249,24 @@ async def reset_in_the_middle_of_frames_leaves_nothing_behind(dut: Any) -> None:
             await bench.bytes_of_line(200)
             assert bench.taken()[-1] == (frame, False)
             assert bench.sent() == [(padded(frame), False)]
+
+
+@cocotb.test()
+async def latencies_are_those_of_the_page(dut: Any) -> None:
+    """Three cycles from the first beat to the preamble, five from the last byte to the last beat."""
+    bench = await Bench.make(dut, "latency")
+    bench.send(bytes(60))
+    bench.good(bytes(60))
+    at: dict[str, int] = {}
+    for cycle in range(400):
+        await RisingEdge(dut.tx_clk)
+        if int(dut.transmit.s_axis_tvalid.value):
+            at.setdefault("beat", cycle)
+        if int(dut.gmii_tx_en.value):
+            at.setdefault("preamble", cycle)
+        if int(dut.gmii_rx_dv.value):
+            at["byte"] = cycle
+        if int(dut.receive.m_axis_tvalid.value) and int(dut.receive.m_axis_tlast.value):
+            at.setdefault("last", cycle)
+    assert at["preamble"] - at["beat"] == 3
+    assert at["last"] - at["byte"] == 5

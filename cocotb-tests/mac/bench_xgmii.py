@@ -319,3 +319,27 @@ async def reset_in_the_middle_of_frames_leaves_nothing_behind(dut: Any) -> None:
             await bench.bytes_of_line(200)
             assert bench.taken()[-1] == (frame, False)
             assert bench.sent() == [(padded(frame), False)]
+
+
+@cocotb.test()
+@cocotb.parametrize(length=[60, 61, 64, 65])
+async def latencies_are_those_of_the_page(dut: Any, length: int) -> None:
+    """Nine cycles from the first beat to the start character; eight or nine from the terminate to the last beat."""
+    bench = await Bench.make(dut, f"latency {length}")
+    bench.send(bytes(length))
+    bench.good(bytes(length))
+    at: dict[str, int] = {}
+    for cycle in range(120):
+        await RisingEdge(dut.tx_clk)
+        sent, received = int(dut.xgmii_txd.value), int(dut.xgmii_rxd.value)
+        if int(dut.transmit.s_axis_tvalid.value):
+            at.setdefault("beat", cycle)
+        if START in sent.to_bytes(8, "little")[::4] and int(dut.xgmii_txc.value):
+            at.setdefault("start", cycle)
+        if int(dut.xgmii_rxc.value) & ~1 and TERMINATE in received.to_bytes(8, "little") and "terminate" not in at:
+            at["terminate"] = cycle
+        if int(dut.receive.m_axis_tvalid.value) and int(dut.receive.m_axis_tlast.value):
+            at.setdefault("last", cycle)
+    assert at["start"] - at["beat"] == 9
+    # a last word with more than four bytes takes a cycle more
+    assert at["last"] - at["terminate"] == 8 + ((length + 4) % 8 > 4)

@@ -27,7 +27,8 @@ class BumpInTheWire(c: WeirConfig) extends Component {
   val directions = for (n <- 0 until 2) yield new Area {
     val core = cores(n)
     core.io.now_ns := nowNs
-    core.io.link_up := RegNext(!io.bypass) init False
+    val linkUp = RegNext(!io.bypass) init False
+    core.io.link_up := linkUp
     core.io.csr <> io.csr(n)
 
     /** Chosen at the first beat of a frame. */

@@ -10,7 +10,8 @@ import weir.mac.GigabitMac
   * The cores' registers are not reached by anything yet: `csr` is tied off, and they keep the values of reset, which are
   * Drop-Tail with the whole buffer. A bridge from a UART has its place there.
   */
-class TwoPorts(c: WeirConfig, clocks: BoardClocks, pins: Seq[RgmiiPins], bypass: Bool, rxTaps: Int, txTaps: Int) extends Area {
+class TwoPorts(
+    c: WeirConfig, clocks: BoardClocks, pins: Seq[RgmiiPins], bypass: Bool, rxTaps: Int, txTaps: Int) extends Area {
   val ports = for (n <- 0 until 2) yield new Area {
     val rgmii = new RgmiiPort(clocks.line, rxTaps, txTaps)
     rgmii.pins.rxc := pins(n).rxc

@@ -3,7 +3,7 @@ package weir.mac
 import spinal.core._
 import weir.axis.AxisBeat
 
-/** A beat of 64 bits as clock-crossing FIFOs keep it: 69 bits, two block RAMs of 36. */
+/** A beat of 64 bits as clock-crossing FIFOs keep it: 69 bits. */
 case class FrameWord() extends Bundle {
   val data = Bits(64 bits)
   val last = Bool()

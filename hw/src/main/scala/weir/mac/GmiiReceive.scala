@@ -7,7 +7,7 @@ import weir.axis.AxisBeat
 /** Receives frames from GMII at 1 Gb/s: finds the start-of-frame delimiter, checks the FCS and takes it off, makes beats
   * of 8 bytes.
   *
-  * One byte per cycle of 125 MHz, gaps of one byte or more. The last beat comes 4 cycles after the last byte. `tuser` on
+  * One byte per cycle of 125 MHz, gaps of one byte or more. The last beat comes 5 cycles after the last byte. `tuser` on
   * it as of [[XgmiiReceive]]. A frame of 4 bytes or less, or without a delimiter, gives no beat; the preamble may be of
   * any length. The sink cannot hold beats back. Reset forgets the frame; the rest of it is ignored.
   */

@@ -24,15 +24,16 @@ abstract class Mac extends Component {
   val statistics = master(MacStatistics())
   Axis.name(m_axis, "m_axis")
   Axis.name(s_axis, "s_axis")
-  for ((port, name) <- Seq(clocks.rx_clk -> "rx_clk", clocks.rx_rst -> "rx_rst", clocks.tx_clk -> "tx_clk", clocks.tx_rst -> "tx_rst"))
-    port.setName(name)
+  for ((port, name) <- Seq(clocks.rx_clk -> "rx_clk", clocks.rx_rst -> "rx_rst",
+      clocks.tx_clk -> "tx_clk", clocks.tx_rst -> "tx_rst")) port.setName(name)
 
   protected val core: ClockDomain = ClockDomain.current
   protected val rxDomain: ClockDomain = MacClocks.domain(clocks.rx_clk, clocks.rx_rst)
   protected val txDomain: ClockDomain = MacClocks.domain(clocks.tx_clk, clocks.tx_rst)
 
   /** Connects the line's units with the core's side. */
-  protected def join(beat: Flow[AxisBeat], received: Flow[ReceiveEnd], source: Stream[AxisBeat], sent: Flow[TransmitEnd]): Area =
+  protected def join(
+      beat: Flow[AxisBeat], received: Flow[ReceiveEnd], source: Stream[AxisBeat], sent: Flow[TransmitEnd]): Area =
     new Area {
       val receiving = new ReceiveCrossing(rxDomain, core)
       receiving.io.beat << beat

@@ -10,7 +10,7 @@ import weir.axis.AxisBeat
   * left out as a whole and reported; one that finds it full on the way is closed with `tuser`. Neither happens to a sink
   * that takes words at least as fast as the line brings them. Both clocks' resets have to be given together.
   */
-class ReceiveCrossing(line: ClockDomain, core: ClockDomain, depth: Int = 64) extends Component {
+class ReceiveCrossing(line: ClockDomain, core: ClockDomain, depth: Int = 32) extends Component {
   val io = new Bundle {
     val beat = slave(Flow(AxisBeat(64)))
     /** line clock: a frame was lost or cut */
@@ -18,6 +18,8 @@ class ReceiveCrossing(line: ClockDomain, core: ClockDomain, depth: Int = 64) ext
     val m_axis = master(Stream(AxisBeat(64)))
   }
   val fifo = new StreamFifoCC(FrameWord(), depth, line, core, withPopBufferedReset = false)
+  // a block RAM's output comes 5.8 ns after the clock
+  fifo.ram.addAttribute("ram_style", "distributed")
 
   val push = new ClockingArea(line) {
     /** the FIFO holds a frame without its end; its end could not be stored; the rest of a frame is left out */

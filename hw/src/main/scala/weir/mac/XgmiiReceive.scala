@@ -6,9 +6,9 @@ import weir.axis.AxisBeat
 
 /** Receives frames from 64-bit XGMII: start in lane 0 or lane 4, gaps of 5 bytes or more, FCS checked and taken off.
   *
-  * Latency 7 cycles from the last word to the last beat; line rate. A frame whose FCS is wrong, which holds an error
-  * character, does not end with terminate, is shorter than 64 bytes or longer than 9220 with its FCS, has `tuser` on
-  * its last beat. One of 4 bytes or less, or without a start-of-frame delimiter in its lane, gives no beat. The sink
+  * Latency 8 cycles from the word with the terminate to the last beat, 9 if that word holds more than 4 bytes; line rate.
+  * A frame whose FCS is wrong, which holds an error character, does not end with terminate, is shorter than 64 bytes or
+  * longer than 9220 with its FCS, has `tuser` on its last beat. One of 4 bytes or less, or without a start-of-frame delimiter in its lane, gives no beat. The sink
   * cannot hold beats back. Reset forgets the frame; what is left of it on the line is ignored.
   */
 class XgmiiReceive extends Component {

@@ -8,7 +8,7 @@ import weir.axis.{Axis, AxisBeat}
   *
   * A frame starts in lane 0 or lane 4. Deficit idle count (IEEE 802.3, 46.3.1.4): a gap is 12 − r bytes, r = length
   * mod 4, while the deficit stays below 4, and 16 − r otherwise; a minimum frame takes 84 bytes, 10.5 words.
-  * Latency 11 cycles from the first beat to the start character. `s_axis_tready` is high for a frame's beats, low for at
+  * Latency 9 cycles from the first beat to the start character. `s_axis_tready` is high for a frame's beats, low for at
   * least two words between frames.
   *
   * `s_axis_tvalid` must not drop inside a frame. If it does, or if `tuser` is set on the last beat, the frame ends with
