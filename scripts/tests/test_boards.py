@@ -76,6 +76,25 @@ def test_the_pll_makes_125_and_62_5_mhz_within_its_limits(board: str) -> None:
     assert settings["CLKOP_FPHASE"] == settings["CLKOS_FPHASE"] == 0
 
 
+#: what PllConfig(inputHz, inputDivider, feedbackDivider, lineDivider, coreDivider) answers
+PLLS = {
+    "25000000,1,5,5,10": "ok",
+    "25000000,3,15,5,10": "PllConfig.inputDivider=3: the phase detector would run at 8333333 Hz, allowed are 10 to 400 MHz",
+    "25000000,1,5,3,6": "PllConfig.lineDivider=3: the VCO would run at 375000000 Hz, allowed are 400 to 800 MHz",
+    "25000000,1,5,7,14": "PllConfig.lineDivider=7: the VCO would run at 875000000 Hz, allowed are 400 to 800 MHz",
+    "25000000,1,4,5,10": "PllConfig.feedbackDivider=4 gives a line clock of 100000000 Hz, not 125 MHz",
+}
+
+
+def test_a_pll_out_of_its_limits_is_refused() -> None:
+    probe = ROOT / "hw" / "src" / "test" / "java" / "ConfigProbe.java"
+    command = ["mvn", "-q", "-B", "-f", str(ROOT / "hw" / "pom.xml"), "exec:exec", "-Dexec.executable=java"]
+    command.append(f"-Dexec.args=-cp %classpath {probe} {' '.join(f'PllConfig={numbers}' for numbers in PLLS)}")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    answers = [line.removeprefix("requirement failed: ") for line in re.findall(r"probe: (.*)", done.stdout)]
+    assert answers == list(PLLS.values()), done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("board", ALL)
 def test_ecppll_finds_the_same_dividers(board: str, tmp_path: Path) -> None:
     command = [
