@@ -6,12 +6,15 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
-# The Python that makes the environment, pytest's options, seeds of `make timing`, the unit of `make waves`.
+# The Python that makes the environment, pytest's options, seeds of `make timing`, the unit of `make waves`; a board
+# (folder of fpga-boards/) and the seed of its placement.
 PYTHON ?= python3
 PYTEST_ARGS ?=
 SEEDS ?= 3
 RECORD ?=
 T ?=
+BOARD ?=
+SEED ?= 1
 
 PY := .venv/bin/python
 PYTHON_SOURCES := cocotb-tests scripts sim sw-driver
@@ -28,7 +31,7 @@ MODEL := build/stamps/model
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
-.PHONY: help setup demo test lint rtl formal bench timing area ns3 reproduce waves docs clean model lib format lock
+.PHONY: help setup demo test lint rtl formal bench timing bitstream flash info area ns3 reproduce waves docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -50,7 +53,7 @@ lint: $(VENV) $(RTL) $(LIB) ## ruff, mypy, Verilator's lint; warnings of the C c
 	@$(PY) scripts/lint_rtl.py
 
 rtl: $(RTL) ## Verilog of every preset and unit, register files: build/rtl/
-	@echo "build/rtl: $$(cd build/rtl && echo */*.v)"
+	@echo "build/rtl: $$(cd build/rtl && echo */*.v boards/*/*.v)"
 
 formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must be found
 	@$(PY) scripts/formal.py
@@ -58,8 +61,17 @@ formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must b
 bench: $(VENV) $(MODEL) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
 	@$(PY) -m weir_sim bench
 
-timing: $(VENV) $(RTL) ## clock and size of ten-gig on an ECP5, SEEDS=3 placements, RECORD=1 keeps it: build/timing.json
-	@$(PY) scripts/timing.py --seeds $(SEEDS) $(if $(RECORD),--record)
+timing: $(VENV) $(RTL) ## clock and size of ten-gig on an ECP5, SEEDS=3 placements, RECORD=1 keeps it: build/timing.json; BOARD=<board>: of a board
+	@$(if $(BOARD),$(PY) scripts/boards.py timing $(BOARD) --seed $(SEED),$(PY) scripts/timing.py --seeds $(SEEDS) $(if $(RECORD),--record))
+
+bitstream: $(VENV) $(RTL) ## bitstream of a board: BOARD=<board>, SEED=1 of the placement: build/boards/<board>/board.bit
+	@$(PY) scripts/boards.py bitstream $(BOARD) --seed $(SEED)
+
+flash: $(VENV) ## write a board's bitstream to its flash: BOARD=<board>
+	@$(PY) scripts/boards.py flash $(BOARD)
+
+info: $(VENV) ## the boards; with BOARD=<board> what its last build came to
+	@$(PY) scripts/boards.py info $(BOARD)
 
 area: $(VENV) $(RTL) ## size of every policy on an ECP5: build/area.json
 	@$(PY) scripts/area.py
@@ -91,7 +103,7 @@ format: $(VENV)
 lock: $(TOOLS)
 	$(PYTHON) -m venv --clear build/lock
 	build/lock/bin/python -m pip install -q --disable-pip-version-check pip-tools
-	build/lock/bin/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url \
+	build/lock/bin/pip-compile -q --generate-hashes --allow-unsafe --no-emit-index-url --no-emit-find-links \
 	  --output-file requirements.lock requirements.in
 	build/lock/bin/pip-compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras \
 	  --unsafe-package cppyy --unsafe-package cppyy-cling --unsafe-package cppyy-backend --unsafe-package cpycppyy \

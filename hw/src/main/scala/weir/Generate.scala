@@ -8,20 +8,22 @@ import spinal.core._
 /** Writes Verilog.
   *
   * {{{
-  * weir.Generate <outDir> [preset…|units|<Unit>…|formal|all]
+  * weir.Generate <outDir> [preset…|units|<Unit>…|boards|<board>…|formal|all]
   *   <outDir>/<preset>/weir_<preset>.v   a whole core ('-' becomes '_' in file and module names)
   *   <outDir>/units/<Unit>.v             each unit of [[Units.all]]
+  *   <outDir>/boards/<board>/<board>.v   the top of each board of [[board.Boards]]
   *   <outDir>/formal/<Name>.sv           each property component of [[Units.formal]]
   *   <outDir>/weir_regs.{json,h,md,py}   the register map, written with every core
   * }}}
-  * `all` (the default) is every preset and the units. The output depends on the sources only: no dates, no random
-  * values. Ports are `clk` and `rst` (synchronous, active high) in every file.
+  * `all` (the default) is every preset, the units and the boards. The output depends on the sources only: no dates, no random
+  * values. Ports are `clk` and `rst` (synchronous, active high) in every file
+  * but those of boards.
   */
 object Generate {
   /** A request that cannot be met; the message is one line for the person who typed it. */
   private class UsageError(message: String) extends Exception(message)
 
-  private val groups = Seq("units", "formal", "all")
+  private val groups = Seq("units", "boards", "formal", "all")
 
   def main(args: Array[String]): Unit =
     try run(args.toSeq)
@@ -33,11 +35,11 @@ object Generate {
 
   private def run(args: Seq[String]): Unit = {
     val out = Paths.get(args.headOption.getOrElse(
-      throw new UsageError("usage: weir.Generate <outDir> [preset…|units|formal|all]")))
+      throw new UsageError("usage: weir.Generate <outDir> [preset…|units|boards|formal|all]")))
     val wanted = if (args.size > 1) args.tail else Seq("all")
     val names = WeirConfig.presets.map(_.name)
-    val unitNames = Units.all.map(_._1)
-    wanted.filterNot(w => names.contains(w) || groups.contains(w) || unitNames.contains(w)).foreach(w => throw new UsageError(
+    val others = groups ++ Units.all.map(_._1) ++ board.Boards.all.map(_._1)
+    wanted.filterNot(w => names.contains(w) || others.contains(w)).foreach(w => throw new UsageError(
       s"'$w' is not a preset; choose from ${names.mkString(", ")} or ${groups.mkString(", ")}"))
 
     val all = wanted.contains("all")
@@ -45,6 +47,7 @@ object Generate {
     presets.foreach(core(out, _))
     if (presets.nonEmpty) csr.RegisterFiles.write(out.toFile)
     units(out.resolve("units"), name => all || wanted.contains("units") || wanted.contains(name))
+    boards(out.resolve("boards"), name => all || wanted.contains("boards") || wanted.contains(name))
     if (wanted.contains("formal")) formal(out.resolve("formal"))
   }
 
@@ -55,6 +58,11 @@ object Generate {
 
   private def units(directory: Path, wanted: String => Boolean): Unit = for ((name, make) <- Units.all if wanted(name))
     write(directory, s"$name.v")(config => config.generateVerilog(clocked(name, make())))
+
+  private def boards(directory: Path, wanted: String => Boolean): Unit = for ((name, make) <- board.Boards.all if wanted(name)) {
+    val module = name.replace('-', '_')
+    write(directory.resolve(name), s"$module.v")(config => config.generateVerilog(make().setDefinitionName(module)))
+  }
 
   private def formal(directory: Path): Unit = for ((name, make) <- Units.formal)
     write(directory, s"$name.sv")(config => config.includeFormal.generateSystemVerilog(clocked(name, make())))

@@ -49,7 +49,9 @@ object Units {
     "FlowTable" -> (() => new merge.FlowTable(c)),
     "FlowGroups" -> (() => new merge.FlowGroups(c)),
     "Sums" -> (() => new egress.Sums(c)),
-    "MarkWords" -> (() => new frame.MarkWords(c))
+    "MarkWords" -> (() => new frame.MarkWords(c)),
+    "TenGigabitMac" -> (() => new mac.TenGigabitMac),
+    "GigabitMac" -> (() => new mac.GigabitMac)
   )
 
   /** Property components of `hw/formal/`; the name is the file's and the top module's. A `Leak` holds a fault. */

@@ -1,0 +1,17 @@
+"""MACs of 10 and 1 Gb/s against the models of cocotbext-eth."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import run_bench
+
+
+@pytest.mark.timeout(300)
+def test_ten_gigabit_mac() -> None:
+    run_bench("TenGigabitMac", "bench_xgmii")
+
+
+@pytest.mark.timeout(300)
+def test_gigabit_mac() -> None:
+    run_bench("GigabitMac", "bench_gmii")

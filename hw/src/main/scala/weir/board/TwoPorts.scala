@@ -1,0 +1,60 @@
+package weir.board
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.mac.GigabitMac
+
+/** What both ECP5 boards are: two RGMII ports with MACs, the [[BumpInTheWire]] between them.
+  *
+  * The cores' registers are not reached by anything yet: `csr` is tied off, and they keep the values of reset, which are
+  * Drop-Tail with the whole buffer. A bridge from a UART has its place there.
+  */
+class TwoPorts(
+    c: WeirConfig, clocks: BoardClocks, pins: Seq[RgmiiPins], bypass: Bool, rxTaps: Int, txTaps: Int) extends Area {
+  val ports = for (n <- 0 until 2) yield new Area {
+    val rgmii = new RgmiiPort(clocks.line, rxTaps, txTaps)
+    rgmii.pins.rxc := pins(n).rxc
+    rgmii.pins.rx_ctl := pins(n).rx_ctl
+    rgmii.pins.rxd := pins(n).rxd
+    pins(n).txc := rgmii.pins.txc
+    pins(n).tx_ctl := rgmii.pins.tx_ctl
+    pins(n).txd := rgmii.pins.txd
+
+    val received = clocks.domain(pins(n).rxc, s"rx$n")
+    val mac = clocks.core(new GigabitMac)
+    mac.clocks.rx_clk := received.readClockWire
+    mac.clocks.rx_rst := received.readResetWire
+    mac.clocks.tx_clk := clocks.line.readClockWire
+    mac.clocks.tx_rst := clocks.line.readResetWire
+    mac.gmiiRx := rgmii.receive
+    rgmii.transmit := mac.gmiiTx
+    mac.statistics.snapshot := False
+  }
+  for ((port, n) <- ports.zipWithIndex) port.setName(s"port_$n")
+
+  val path = new ClockingArea(clocks.core) {
+    val bump = new BumpInTheWire(c)
+    bump.io.bypass := bypass
+    for (n <- 0 until 2) {
+      bump.io.rx(n) << ports(n).mac.m_axis
+      ports(n).mac.s_axis << bump.io.tx(n)
+      for (signal <- bump.io.csr(n).flatten if signal.isInput) signal := signal.getZero
+    }
+  }
+
+  val lights = new ClockingArea(clocks.core) {
+    /** 0.9 Hz at 62.5 MHz */
+    val heart = Reg(UInt(26 bits)) init 0
+    heart := heart + 1
+    /** a frame's end is seen for about 0.13 s */
+    private def lasting(event: Bool): Bool = {
+      val left = Reg(UInt(23 bits)) init 0
+      when(left =/= 0)(left := left - 1)
+      when(event)(left.setAll())
+      left =/= 0
+    }
+    val received = Vec(ports.map(port => lasting(port.mac.m_axis.fire && port.mac.m_axis.tlast)))
+    val sent = Vec(ports.map(port => lasting(port.mac.s_axis.fire && port.mac.s_axis.tlast)))
+  }
+}

