@@ -62,6 +62,8 @@ class Group:
     granted: int | None = None
     """cycle of the grant"""
     closed: bool = False
+    sent: int = 0
+    """packets that left"""
 
 
 class Found(NamedTuple):

@@ -6,15 +6,16 @@ import random
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from golden.merge import FlowTable, Group, Limits, Member, MergeModel, marked, toeplitz
 from jumbo_frames import ipv4, traffic
 from weir_sim.core import Core
-from weir_sim.jumbo.packet import JumboFormat, parse_packet
-from weir_sim.jumbo.wire import build, dissect, split
-from weir_sim.trace import ARRIVAL, DROP, MARK
+from weir_sim.jumbo.packet import JumboFormat, parse_packet, u16
+from weir_sim.jumbo.wire import build, dissect, header_checksum, spacings, split
+from weir_sim.trace import ARRIVAL, DEPARTURE, DROP
 
 JUMBO, CORE_APPLY, MERGE, APPLY = 0x064, 0x034, 0x0EC, 0x0FC
 SLOTS = 1024
@@ -49,65 +50,105 @@ class Outcome:
     sizes: Counter[int]
     in_groups: float
     """share of the packets that travelled in jumbo frames"""
+    dropped: int
+    """packets at their departure"""
 
 
-def check(
-    core: Core, frames: list[bytes], form: JumboFormat, limits: dict[int, Limits], slow: Iterable[int] = ()
-) -> Outcome:
-    """Derives every frame that must have left from the trace and the frames, and compares all of them."""
+def expected_frame(members: list[Member], left: list[bool], form: JumboFormat, number: int) -> bytes:
+    """The jumbo frame of a group of which some packets were dropped at the departure: their entries have length 0."""
+    stay = [m for m, k in zip(members, left, strict=True) if k]
+    frame = build([m.frame for m in stay], [m.time_ns for m in stay], form, number)
+    if all(left):
+        return frame
+    packets = [p for m in members if (p := parse_packet(m.frame, form))]
+    lengths = [len(p.ip) for p in packets]
+    start = len(packets[0].ethernet)
+    content = start + 20 * form.l3
+    gaps = spacings([m.time_ns for m in members], form.tick)
+    table = b"".join(
+        (length * k).to_bytes(2, "big") + gap.to_bytes(2, "big")
+        for length, k, gap in zip(lengths, left, gaps, strict=True)
+    )
+    head = bytearray(frame[:content])
+    if form.l3:
+        head[start + 2 : start + 4] = (u16(frame, start + 2) + 4 * left.count(False)).to_bytes(2, "big")
+        head[start + 10 : start + 12] = bytes(2)
+        head[start + 10 : start + 12] = header_checksum(bytes(head[start:])).to_bytes(2, "big")
+    counts = len(members).to_bytes(2, "big") + (sum(lengths) // len(members)).to_bytes(2, "big")
+    return bytes(head) + counts + frame[content + 4 : content + 6] + table + frame[content + 6 + 4 * sum(left) :]
+
+
+def check(core: Core, frames: list[bytes], form: JumboFormat, limits: dict[int, Limits], slow: Iterable[int] = (),
+          decides: Iterable[int] = ()) -> Outcome:  # fmt: skip
+    """Derives every frame that must have left from the trace and the frames, and compares all of them.
+
+    `slow`: queues of FN; `decides`: queues whose policy decides at the departure.
+    """
     model = MergeModel(form, [limits.get(q) for q in range(4)])
     table = FlowTable(form.protocol, SLOTS)
     found = [table.look_up(f) for f in frames]
-    events: list[tuple[int, int, int, int]] = []
+    events: list[tuple[int, int, int, Any]] = []
     for r in core.trace():
         seq, queue, time = int(r["seq"]), int(r["queue"]), int(r["time_ns"])
         if r["kind"] == ARRIVAL:
             if r["action"] != DROP:
                 events.append((cycle_of(time) + LINK + 10 * (queue in slow), 0, seq, r))
-        else:
+        elif r["kind"] == DEPARTURE:
             events.append((cycle_of(time), 1, seq, r))
     # what is linked in the cycle of a grant is part of what is granted
     events.sort(key=lambda e: e[:2])
     fifo: dict[int, list[Group]] = {q: [] for q in range(4)}
     groups: list[Group] = []
+    left: dict[int, bool] = {}
     walking: list[int] = []
-    due = 0
+    due = last = 0
     for cycle, leaves, seq, r in events:
         queue = int(r["queue"])
         if not leaves:
-            member = Member(marked_if(frames[seq], r["action"] == MARK), int(r["time_ns"]), int(r["ecn"]))
-            group = model.link(cycle, queue, found[seq], member, seq)
+            group = model.link(cycle, queue, found[seq], Member(frames[seq], int(r["time_ns"]), int(r["ecn"])), seq)
             if group:
                 fifo[queue].append(group)
-        elif walking:
-            assert (seq, cycle) == (walking.pop(0), due), f"packet {seq} left in cycle {cycle}, not {due}"
-            due += 4
+            continue
+        if walking:
+            assert seq == walking.pop(0), f"packet {seq} left in cycle {cycle}"
+            waits = queue in decides and seq == groups[-1].seqs[1]
+            assert cycle == due or (waits and due < cycle < due + 30), f"packet {seq} left in cycle {cycle}, not {due}"
         else:
+            assert cycle >= last + 4
             group = fifo[queue].pop(0)
             assert seq == group.seqs[0], f"packet {seq} was granted, not {group.seqs[0]}"
             group.granted = cycle
             groups.append(group)
-            walking, due = group.seqs[1:], cycle + 4
+            walking = group.seqs[1:]
+        due, last = cycle + 4, cycle
+        left[seq] = bool(r["action"] != DROP)
+        member = groups[-1].members[groups[-1].seqs.index(seq)]
+        member.frame = marked_if(member.frame, bool(r["marked"]) and left[seq])
     assert not walking and not any(fifo.values())
     number = 0
-    out = core.recv()
-    for group, frame in zip(groups, out, strict=True):
-        members = group.members
+    out = iter(core.recv())
+    for group in groups:
+        members, kept = group.members, [left[s] for s in group.seqs]
+        group.sent = sum(kept)
+        if not any(kept):
+            continue
+        frame = next(out)
         if len(members) == 1:
             assert frame.data == members[0].frame
             continue
-        expected = build([m.frame for m in members], [m.time_ns for m in members], form, number)
+        expected = expected_frame(members, kept, form, number)
         assert frame.data == expected, f"{len(members)} packets, {len(frame.data)} bytes"
         number += form.l3
-        limit = limits[group.queue]
-        assert len(frame.data) <= limit.max_bytes
+        assert len(frame.data) <= limits[group.queue].max_bytes
         jumbo = dissect(frame.data, form)
         assert jumbo
-        if not any(parse_packet(m.frame, form).ecn == 3 for m in members):  # type: ignore[union-attr]
-            assert split(jumbo).frames == [m.frame for m in members]
+        if jumbo.ecn != 3:
+            assert split(jumbo).frames == [m.frame for m, k in zip(members, kept, strict=True) if k]
+    assert next(out, None) is None
     sizes = Counter(len(g.members) for g in groups)
     packets = sum(n * k for n, k in sizes.items())
-    return Outcome(groups, packets / max(1, len(groups)), sizes, 1 - sizes[1] / max(1, packets))
+    dropped = sum(not k for k in left.values())
+    return Outcome(groups, packets / max(1, len(groups)), sizes, 1 - sizes[1] / max(1, packets), dropped)
 
 
 def marked_if(frame: bytes, marks: bool) -> bytes:
@@ -115,15 +156,25 @@ def marked_if(frame: bytes, marks: bool) -> bytes:
     return marked(Member(frame, 0, 0)) if marks else frame
 
 
+SETTINGS: dict[str, dict[str, Any]] = {
+    "drop-tail": {"limit": "200KB"},
+    "drop-front": {"policy": "drop-tail", "limit": "12KB", "front": 1},
+    "red": {"limit": "200KB", "min": "10KB", "max": "60KB", "probability": 0.2, "ecn": 1},
+    "codel": {"limit": "200KB", "target": "10us", "interval": "40us", "ecn": 1},
+    "codel-drop": {"policy": "codel", "limit": "200KB", "target": "10us", "interval": "40us"},
+    "pi2": {"limit": "200KB", "target": "20us", "tupdate": "16us", "ecn": 1},
+    "fn": {"limit": "200KB", "window": 64, "t": "100us", "ecn": 1},
+}
+
+
 def run(rng: random.Random, frames: list[bytes], form: JumboFormat, limits: dict[int, Limits], rate: str,
         policies: tuple[str, ...] = ("drop-tail",), line: str = "raw") -> Outcome:  # fmt: skip
-    """Frames at line rate into a core whose queues are served at `rate`."""
+    """Frames at line rate into a core whose queues are served at `rate`; `policies` of queue 0, 1, ..., again from the first."""
     core = Core(egress="mac", line=line)
     device = core.device
-    for queue in range(4):
-        policy = policies[queue % len(policies)]
-        more = {"min": "10KB", "max": "60KB", "probability": 0.2, "ecn": 1} if policy == "red" else {}
-        device.queue_replace(queue, policy=policy, limit="200KB", **more)
+    names = [policies[queue % len(policies)] for queue in range(4)]
+    for queue, name in enumerate(names):
+        device.queue_replace(queue, **({"policy": name} | SETTINGS[name]))
     device.dscp_map([d % 4 for d in range(64)])
     device.shape(rate)
     configure(core, form, limits)
@@ -131,10 +182,18 @@ def run(rng: random.Random, frames: list[bytes], form: JumboFormat, limits: dict
     for frame in frames:
         core.send(frame, core.now_ns + 1000)
     core.run_idle()
-    stats = core.stats()
+    stats, live = core.stats(), device.core_live()
     assert core.underruns == 0 and core.ingress_stalls == 0
     assert stats.core.ingress_overflow.packets == 0
-    return check(core, frames, form, limits)
+    assert live.held_packets == 0 and live.free_cells == device.capabilities.cells - 1
+    slow = [q for q in range(4) if names[q] == "fn"]
+    decides = [q for q in range(4) if names[q].startswith(("codel", "pi2"))]
+    seen = check(core, frames, form, limits, slow, decides)
+    built = [g for g in seen.groups if len(g.members) > 1 and g.sent]
+    assert stats.core.jumbo_out.packets == len(built)
+    assert stats.core.merged.packets == sum(g.sent for g in built)
+    assert (stats.core.tx_wire.packets, stats.core.tx_wire.bytes) == (stats.frames_out, stats.bytes_out)
+    return seen
 
 
 def test_the_hash_is_the_published_one() -> None:
@@ -172,3 +231,21 @@ def test_one_flow() -> None:
     seen = run(rng, frames, JumboFormat(), {0: Limits()}, "2Gbit")
     print(f"merge factor {seen.factor:.2f}, {seen.in_groups:.0%} in groups, largest {max(seen.sizes)}")
     assert seen.in_groups > 0.9
+
+
+@pytest.mark.parametrize(
+    "policies",
+    [("codel", "drop-tail"), ("codel-drop", "red"), ("pi2", "codel"), ("drop-front", "drop-tail"), ("fn", "red"),
+     ("drop-front", "fn", "codel", "red")],
+    ids="-".join,
+)  # fmt: skip
+def test_policies_decide_about_groups(policies: tuple[str, ...]) -> None:
+    """Marks and drops at the departure hold for the whole group; drop from front takes whole groups; slow and fast policies."""
+    rng = random.Random(7)
+    form = JumboFormat(l3=rng.random() < 0.5)
+    frames = [frame for _, frame in traffic(rng, 2500, longest=300)]
+    seen = run(rng, frames, form, {q: Limits() for q in range(4)}, "600Mbit", policies)
+    print(f"merge factor {seen.factor:.2f}, {seen.in_groups:.0%} in groups, {seen.dropped} dropped at departure")
+    assert seen.in_groups > 0.2
+    if policies[0].startswith(("codel", "drop-front")):
+        assert seen.dropped > 5

@@ -26,6 +26,16 @@ BYTE_NS = 0.8
 SPLIT_LENGTHS = (20, 24, 28, 32, 46, 50, 51, 100, 576, 1500)
 """inner lengths of split rows: 28 is what an arrival every four cycles can be fed with; 46 is an unpadded minimum frame,
 51 the first that takes two cells"""
+MERGES = (
+    (46, 1, 9216),
+    (46, 200, 9216),
+    (46, 200, 140),
+    (46, 200, 240),
+    (28, 200, 9216),
+    (100, 64, 9216),
+    (1486, 64, 9216),
+)
+"""merge rows: inner length, flows, largest jumbo frame; 140 and 240 bytes are two and four packets of 46"""
 SPLIT_GOAL = 46
 """the shortest packet of which jumbo frames at line rate have to be taken"""
 QUEUES = 4
@@ -363,6 +373,69 @@ def split_rate(preset: str, inner: int, packets: int) -> list[Row]:
     return [Row(f"lost at ingress: split, {inner}-byte packets", -1, "frames", goal, f"NOT MEASURED: {how}")]
 
 
+def _flow_frame(length: int, flow: int, dscp: int) -> bytes:
+    """A frame with a UDP packet of `length` bytes, from 28 on, of that flow."""
+    head = struct.pack(">BBHHHBBH4s4s", 0x45, dscp << 2 | ECT0, length, 0, 0, 64, 17, 0, b"\n\0\0\1", b"\n\0\0\2")
+    head = head[:10] + header_checksum(head).to_bytes(2, "big") + head[12:]
+    udp = struct.pack(">HHHH", 1000 + flow, 2000, length - 20, 0)
+    return bytes(range(2, 14)) + b"\x08\x00" + head + udp + bytes(length - 28)
+
+
+def merge_rate(preset: str, inner: int, flows: int, max_bytes: int, frames: int) -> list[Row]:
+    """Packets of `flows` flows at line rate into four queues that merge, over a standing queue of half the buffer and a
+    shuffled free list; what waits leaves at the same time. The queue shrinks, as jumbo frames carry more than comes in."""
+    rng = np.random.default_rng(inner + flows)
+    core = _core(preset)
+    capabilities = core.device.capabilities
+    _configure(core, "drop-tail")
+    _shuffle(core, rng)
+    for queue in range(capabilities.queues):
+        core.device.merge(queue, "flow", max_bytes=max_bytes)
+    each = -(-(inner + 14) // 64)
+    fill = min(capabilities.cells // 2 // each, capabilities.descriptors // 2)
+
+    def some(count: int) -> tuple[bytes, list[int]]:
+        numbers = rng.integers(0, flows, count).tolist()
+        return b"".join(_flow_frame(inner, n, n % QUEUES) for n in numbers), [inner + 14] * count
+
+    before = core.stats().core
+    core.egress = "stopped"
+    data, lengths = some(fill)
+    core.send_many(data, lengths, [0] * fill)
+    core.run_until(core.line_free_ns + 5000)
+    filled = core.stats().core
+    core.recv_many()
+    core.trace_words()
+    start = core.now_ns + 2000
+    count = max(min(frames, fill), 100)
+    data, lengths = some(count)
+    core.egress = "mac"
+    core.send_many(data, lengths, [start] * count)
+    end = core.line_free_ns
+    core.run_idle()
+    after = core.stats().core
+    out = core.recv_many()
+    inside = np.flatnonzero((out.first_ns >= start) & (out.first_ns < end))
+    wire = float((np.maximum(out.lengths[inside][:-1], 60).astype(np.float64) + 24).sum()) * BYTE_NS
+    share = wire / float(out.first_ns[inside][-1] - out.first_ns[inside][0]) if len(inside) > 1 else 0.0
+    lost = after.ingress_overflow.packets - before.ingress_overflow.packets + core.ingress_stalls + core.underruns
+    lost += fill + count - after.tx.packets + before.tx.packets
+    factor = after.merged.packets - before.merged.packets
+    built = after.jumbo_out.packets - before.jumbo_out.packets
+    name = f"merge, {inner}-byte packets, {flows} flows, up to {max_bytes} bytes"
+    how = (
+        f"{count} frames at {count / (end - start) * 1e3:.2f} Mpps in while {fill + count} packets left in {len(out.lengths)} frames; "
+        f"{factor / max(built, 1):.1f} packets a jumbo frame, {after.evicted - before.evicted} groups evicted; {core.underruns} underruns; "
+        f"{fill * each} of {capabilities.cells} cells held at the start, free list shuffled"
+    )
+    if filled.ingress_overflow.packets:
+        return [Row(f"lost: {name}", -1, "frames", "0", f"NOT MEASURED: the buffer overflowed before. {how}")]
+    return [
+        Row(f"lost: {name}", lost, "frames", "0", how),
+        Row(f"egress use: {name}", round(100 * share, 3), "%", "", how),
+    ]
+
+
 def accuracy() -> list[Row]:
     """The figures of cocotb-tests/accuracy."""
     for path in (native.root() / "cocotb-tests", native.root() / "cocotb-tests" / "accuracy"):
@@ -392,6 +465,8 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
             work.append((f"{label}, {QUEUES} queues, {policy}", job))
     for inner in SPLIT_LENGTHS:
         work.append((f"split, {inner}-byte packets", partial(split_rate, preset, inner, frames)))
+    for inner, flows, most in MERGES:
+        work.append((f"merge, {inner}-byte packets", partial(merge_rate, preset, inner, flows, most, frames)))
     if not quick:
         work.append(("accuracy", accuracy))
     return work

@@ -98,17 +98,17 @@ class Backlog(c: WeirConfig) extends Component {
 
     io.fill(q).bytes := bytes
     io.fill(q).packets := packets
-    if (c.jumbo) {
+    val groups = c.jumbo generate new Area {
       val joined = io.joined.valid && io.joined.payload === q
-      val changeFrames = Reg(SInt(3 bits)) init 0
+      val change = Reg(SInt(3 bits)) init 0
       when(comes) {
-        changeFrames := entered.asUInt.resize(3 bits).asSInt -
+        change := entered.asUInt.resize(3 bits).asSInt -
           (refunded.asUInt +^ (leaving && io.leaveFirst).asUInt +^ joined.asUInt).resize(3 bits).asSInt
       }
-      val frames = Reg(c.count) init 0
-      when(changes)(frames := (frames.asSInt + changeFrames.resize(c.countWidth bits)).asUInt)
-      io.fill(q).frames := frames
-    } else io.fill(q).frames := packets
+      val count = Reg(c.count) init 0
+      when(changes)(count := (count.asSInt + change.resize(c.countWidth bits)).asUInt)
+    }
+    io.fill(q).frames := (if (c.jumbo) groups.count else packets)
     io.fill(q).cells := cells
     io.peakBytes(q) := peakBytes
     io.peakPackets(q) := peakPackets

@@ -6,7 +6,8 @@ import spinal.lib._
 import weir.WeirConfig
 import weir.buffer.{Backlog, BacklogChange}
 
-/** A queue's fill is what entered less what was refunded or left, two cycles ago, in bytes, packets and cells; `emptied`
+/** A queue's fill is what entered less what was refunded or left, two cycles ago, in bytes, packets and cells, and in frames,
+  * of which a packet that joined a group is none; `emptied`
   * tells of every departure and refund that left its queue with no packet, also of two at once, and of nothing else; the shared cells are the sum of
   * what queues hold beyond their reserves; peaks are reached and never exceeded.
   *
@@ -35,6 +36,10 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
   val reserve = any(Vec(UInt(15 bits), c.queues))
   dut.io.reserve := reserve
   dut.io.snapshot := any(Bool())
+  val joined = any(Flow(c.queueId))
+  val leaveFirst = any(Bool())
+  dut.io.joined << joined
+  dut.io.leaveFirst := leaveFirst
 
   private def width = 24
   private def signed(value: UInt): SInt = value.resize(width).asSInt
@@ -43,9 +48,11 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
 
   /** What a queue holds, this cycle's changes not included. */
   val held = for (q <- 0 until c.queues) yield new Area {
-    class Sum(value: BacklogChange => UInt) extends Area {
+    class Sum(value: BacklogChange => UInt, frames: Boolean = false) extends Area {
       val sum = Reg(SInt(width bits)) init 0
-      val given = only(refund, q, value) + only(leave, q, value)
+      private val gone = if (frames) (joined.valid && joined.payload === q).asUInt.resize(width).asSInt +
+        ((leaveFirst ? only(leave, q, value) | S(0, width bits))) else only(leave, q, value)
+      val given = only(refund, q, value) + gone
       val next = sum + only(enter, q, value) - given
       sum := next
       // gone is what was there before
@@ -56,13 +63,15 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
     val bytes = new Sum(_.length)
     val packets = new Sum(_ => U(1, 1 bits))
     val cells = new Sum(_.cells)
+    val frames = new Sum(_ => U(1, 1 bits), frames = true)
+    assume(frames.next <= packets.next)
     assume(packets.next <= cells.next && bytes.next <= (cells.next |<< 6))
     val leaves = leave.valid && leave.queue === q
     val refused = refund.valid && refund.queue === q
     val emptied = RegNext((RegNext(leaves || refused) init False) && packets.sum === 0) init False
     // the same of every state: nothing that the solver starts an induction from is impossible
     when(running) {
-      assert(bytes.sum >= 0 && packets.sum >= 0 && packets.sum <= cells.sum && bytes.sum <= (cells.sum |<< 6))
+      assert(bytes.sum >= 0 && packets.sum >= 0 && frames.sum >= 0 && frames.sum <= packets.sum && packets.sum <= cells.sum && bytes.sum <= (cells.sum |<< 6))
     }
   }
   private val changes = dut.changes.pull()
@@ -84,17 +93,18 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
     for ((queue, q) <- held.zipWithIndex) {
       val fill = dut.io.fill(q)
       assert(signed(fill.bytes) === queue.bytes.shown)
-      assert(signed(fill.packets) === queue.packets.shown && fill.frames === fill.packets)
+      assert(signed(fill.packets) === queue.packets.shown && signed(fill.frames) === queue.frames.shown)
       assert(signed(fill.cells) === queue.cells.shown)
       assert(dut.io.emptied(q) === queue.emptied)
       // what is under way
       when(changes) {
         assert(dut.queues(q).changeBytes.pull().resize(width) === queue.bytes.sum - queue.bytes.shown)
         assert(dut.queues(q).changePackets.pull().resize(width) === queue.packets.sum - queue.packets.shown)
+        assert(dut.queues(q).groups.change.pull().resize(width) === queue.frames.sum - queue.frames.shown)
         assert(dut.queues(q).changeCells.pull().resize(width) === queue.cells.sum - queue.cells.shown)
       } otherwise {
         assert(queue.bytes.sum === queue.bytes.shown && queue.packets.sum === queue.packets.shown)
-        assert(queue.cells.sum === queue.cells.shown)
+        assert(queue.cells.sum === queue.cells.shown && queue.frames.sum === queue.frames.shown)
       }
       when(!changed)(assert(dut.io.peakPackets(q) >= fill.packets && dut.io.peakBytes(q) >= fill.bytes))
       // peaks
