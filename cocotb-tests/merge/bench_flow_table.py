@@ -122,6 +122,31 @@ async def tells_flows_apart(dut: Any, gap: float, longest: int, odd: float) -> N
 
 
 @cocotb.test()
+async def tells_flows_of_one_slot_apart(dut: Any) -> None:
+    """Flows that share a slot and differ in one place only, wherever that is: each has a number of its own."""
+    bench = await Bench(dut, "slot", 0.0).start()
+    rng = bench.rng
+    index = 0
+    for v6 in (False, True):
+        head = bytes.fromhex("60000000000c1140") if v6 else bytes.fromhex("450000200000000040110000")
+        start, size = (8, 16) if v6 else (12, 4)
+        first = bytearray(
+            bytes(12) + (b"\x86\xdd" if v6 else b"\x08\x00") + head + rng.randbytes(2 * size) + rng.randbytes(12)
+        )
+        for place in range(14 + start, 14 + start + 2 * size + 4):
+            pair = place if place + 1 < 14 + start + 2 * size + 4 else place - 1
+            slot = FlowTable(PROTOCOL, SLOTS).look_up(bytes(first)).slot
+            other = bytearray(first)
+            while other == first or FlowTable(PROTOCOL, SLOTS).look_up(bytes(other)).slot != slot:
+                other[pair : pair + 2] = rng.randbytes(2)
+            for frame_ in (first, other, other, first):
+                await bench.send(bytes(frame_), True, index)
+                index = (index + 1) % 2048
+    await bench.drain()
+    assert len(bench.numbers) >= 2 * (12 + 36)
+
+
+@cocotb.test()
 async def does_not_fall_behind(dut: Any) -> None:
     """The shortest packets of IPv4 and IPv6 without a gap, in any order: a tag no more than 10 cycles after its packet."""
     bench = await Bench(dut, "short", 0.0).start()

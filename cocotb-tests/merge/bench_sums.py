@@ -52,7 +52,7 @@ async def adds_up(dut: Any, tick: int) -> None:
         times = [rng.getrandbits(48)]
         for _ in lengths[1:]:
             times.append(
-                (times[-1] + rng.choice((0, rng.randrange(1 << tick + 6), rng.randrange(1 << tick + 16)))) % (1 << 48)
+                (times[-1] + rng.choice((0, rng.randrange(1 << tick + 6), rng.randrange(1 << tick + 18)))) % (1 << 48)
             )
         drops = [count > 1 and rng.random() < rng.choice((0, 0, 0.5)) for _ in lengths]
         if all(drops):

@@ -62,6 +62,8 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
     departures = same_cycle = last_moment = largest = 0
     hold = walking = 0
     held = -9
+    holds = [0]
+    """in each cycle"""
     for cycle in range(4000):
         await RisingEdge(dut.clk)
         ready, empty = int(dut.ready.value), int(dut.empty.value)
@@ -69,6 +71,7 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
         if dut.departure_valid.value == 1:
             assert expected, f"cycle {cycle}: a departure without a grant"
             due = expected.popleft()
+            assert due.first or not holds[cycle - LATENCY], f"cycle {cycle}: a departure in spite of hold"
             if due.first or cycle - held > 8:
                 assert cycle == due.cycle, f"cycle {cycle}: a departure that was due in {due.cycle}"
             else:
@@ -100,6 +103,7 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
         # a step may have been kept back a moment ago
         dut.hold.value = hold = int(hold and joins > 0)
         held = cycle if hold else held
+        holds.append(hold)
         choices = [q for q in range(queues) if ready >> q & 1 and model[q] and touched[q] < cycle]
         popped = None
         if (
