@@ -13,6 +13,7 @@ PYTEST_ARGS ?=
 SEEDS ?= 3
 RECORD ?=
 T ?=
+SECONDS ?= 600
 BOARD ?=
 SEED ?= 1
 
@@ -31,7 +32,7 @@ MODEL := build/stamps/model
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
-.PHONY: help setup demo test lint rtl formal bench timing bitstream flash info area ns3 reproduce waves docs clean model lib format lock
+.PHONY: help setup demo test soak lint rtl formal bench timing bitstream flash info area ns3 reproduce waves docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -57,6 +58,9 @@ rtl: $(RTL) ## Verilog of every preset and unit, register files: build/rtl/
 
 formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must be found
 	@$(PY) scripts/formal.py
+
+soak: $(VENV) $(MODEL) $(LIB) ## random traffic through core and merger for SECONDS=600
+	@WEIR_SOAK=$(SECONDS) $(PY) -m pytest -n 2 -s -k "four_queues or merge_then_split"
 
 bench: $(VENV) $(MODEL) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
 	@$(PY) -m weir_sim bench
