@@ -93,4 +93,4 @@ async def takes_twice_what_the_egress_is_shaped_to(dut: Any, policy: str) -> Non
     lost = report.outcomes["dropped overflow"] + report.outcomes["dropped early"] + report.outcomes["dropped forced"]
     assert lost > 40
     if policy == "red":
-        assert report.outcomes["dropped early"] > 10 and report.outcomes["marked early"] > 10
+        assert report.outcomes["dropped early"] > 10 and report.outcomes["marked early"] > 3

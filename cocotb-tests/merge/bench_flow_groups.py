@@ -80,7 +80,10 @@ class Bench:
             packet = link.found.packet
             dut.linked_payload_queue.value, dut.linked_payload_id.value = link.queue, link.id
             dut.linked_payload_descriptor_length.value = len(link.frame)
-            dut.linked_payload_descriptor_ecn.value = packet.ecn if packet else 0
+            ecn = packet.ecn if packet else 0
+            dut.linked_payload_descriptor_ecn.value = ecn
+            dut.linked_payload_group_ect.value, dut.linked_payload_group_ce.value = int(ecn in (1, 2)), int(ecn == 3)
+            dut.linked_payload_group_notEct.value = int(ecn == 0)
             dut.linked_payload_descriptor_ipVersion.value = {4: 1, 6: 2}[packet.version] if packet else 0
             dut.linked_payload_descriptor_ipOffset.value = link.tags
         went = self.links.pop(-(at - DELAY), None)
@@ -116,7 +119,8 @@ class Bench:
         assert got == {"queue": link.queue, "id": link.id, "joins": int(joins)}, f"cycle {self.cycle}: {got}"
         frames = [m.frame for m in group.members]
         size = {"packets": len(frames), "bytes": sum(map(len, frames))}
-        size["ect"] = int(any((p := parse_packet(f)) and p.ecn for f in frames))
+        codes = {p.ecn if (p := parse_packet(f)) else 0 for f in (frames if joins else [link.frame])}
+        size |= {"ect": int(bool(codes & {1, 2})), "ce": int(3 in codes), "notEct": int(0 in codes)}
         if not joins:
             size |= {"packets": 1, "bytes": len(link.frame)}
         assert {name: int(getattr(dut, f"link_payload_group_{name}").value) for name in size} == size, (

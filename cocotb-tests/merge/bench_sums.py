@@ -76,6 +76,7 @@ async def adds_up(dut: Any, tick: int) -> None:
                       "payload_last": int(last), "payload_group_l3": int(form if first else rng.randrange(2))}  # fmt: skip
             for name, value in fields.items():
                 getattr(dut, f"departure_{name}").value = value
+            dut.tick.value = tick if first else rng.randrange(17)  # the tick of a group is that of its first packet
             if sent and count > 1:
                 spacing = min(0 if first else gaps[n - 1], 65535)
                 expect(at + ENTRY, "entry", {"_length": 0 if drops[n] else length, "_spacing": spacing})

@@ -29,6 +29,9 @@ REFUSED = {
     "policies=drop-tail+isred": "WeirConfig.policies with isred must contain Policy.Red, whose registers it uses",
     "policies=drop-tail+ared": "WeirConfig.policies with ared must contain Policy.Red, whose registers it uses",
     "policies=none": "WeirConfig.policies must contain Policy.DropTail",
+    "flowSlots=8": "WeirConfig.flowSlots=8 must be a power of two from 16 to 4096; try 16",
+    "flowSlots=1000": "WeirConfig.flowSlots=1000 must be a power of two from 16 to 4096; try 1024",
+    "flowSlots=8192": "WeirConfig.flowSlots=8192 must be a power of two from 16 to 4096; try 4096",
     "traceDepth=2": "WeirConfig.traceDepth=2 must be a power of two from 4 to 4096; try 4",
     "traceDepth=100": "WeirConfig.traceDepth=100 must be a power of two from 4 to 4096; try 128",
     "traceDepth=8192": "WeirConfig.traceDepth=8192 must be a power of two from 4 to 4096; try 4096",
@@ -37,7 +40,7 @@ REFUSED = {
 }
 ALLOWED = (
     "queues=1", "queues=8", "cells=8,descriptors=4", "cells=16384", "descriptors=4", "descriptors=16384",
-    "policies=drop-tail", "policies=drop-tail+red+isred+ared", "traceDepth=4", "traceDepth=4096", "clockHz=1",
+    "policies=drop-tail", "policies=drop-tail+red+isred+ared", "flowSlots=16", "flowSlots=4096", "traceDepth=4", "traceDepth=4096", "clockHz=1",
 )  # fmt: skip
 
 

@@ -79,7 +79,11 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--policy", "red", "--speedup", "0"], "--speedup"),
         (["--policy", "red", "--speedup", "nan"], "--speedup"),
         (["--policy", "red", "--seed", "-1"], "--seed"),
-        (["--policy", "red", "--merge", "flow"], "--merge flow: not built in this version: FEATURES"),
+        (
+            ["--policy", "red", "--merge", "flow", "--max-bytes", "63"],
+            "merge max_bytes 63 is out of range: allowed is 64 to 9216",
+        ),
+        (["--policy", "red", "--merge", "flow", "--max-count", "0"], "--max-count 0 must be a positive number"),
         (["--policy", "red", "--merge", "class"], "--merge class: not built in this version: FEATURES"),
         (["--policy", "red", "--jumbo", "transit"], "--jumbo transit: not built in this version: FEATURES"),
         (["--policy", "red", "--transit"], "--jumbo transit: not built"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -52,6 +52,8 @@ class Outcome:
     """share of the packets that travelled in jumbo frames"""
     dropped: int
     """packets at their departure"""
+    counters: list[Any] = field(default_factory=list)
+    """of the queues"""
 
 
 def expected_frame(members: list[Member], left: list[bool], form: JumboFormat, number: int) -> bytes:
@@ -193,6 +195,7 @@ def run(rng: random.Random, frames: list[bytes], form: JumboFormat, limits: dict
     assert stats.core.jumbo_out.packets == len(built)
     assert stats.core.merged.packets == sum(g.sent for g in built)
     assert (stats.core.tx_wire.packets, stats.core.tx_wire.bytes) == (stats.frames_out, stats.bytes_out)
+    seen.counters = list(stats.queues)
     return seen
 
 
@@ -249,3 +252,93 @@ def test_policies_decide_about_groups(policies: tuple[str, ...]) -> None:
     assert seen.in_groups > 0.2
     if policies[0].startswith(("codel", "drop-front")):
         assert seen.dropped > 5
+
+
+def test_no_cell_is_lost_when_short_frames_end_one_behind_the_other() -> None:
+    """One-word frames behind a long one, strict, while another queue drops from its front: all cells come back."""
+    for seed in range(6):
+        rng = random.Random(seed)
+        core = Core(egress="stopped", line="raw")
+        device = core.device
+        device.queue_replace(0, policy="drop-tail", limit="500KB", strict=1)
+        device.queue_replace(1, policy="drop-tail", limit="4000", front=1)
+        device.dscp_map([1] * 64)
+        if seed % 2:
+            device.merge(1, "flow")
+        for _ in range(30):
+            for size in (rng.randrange(600, 1500), 14, 14, 14):
+                core.send(bytes(range(12)) + b"\x12\x34" + bytes(size - 14))
+        for n in range(130):
+            core.send(ipv4(20, n % 5, number=n))
+        core.run_until(core.line_free_ns + 2000)
+        for n in range(400):
+            for k in range(1 if rng.random() < 0.3 else 10):
+                core.send(ipv4(1500 if k == 0 else 20, n % 5, number=n))
+        for _ in range(10):
+            core.egress = "ready"
+            core.run_cycles(rng.randrange(100, 1500))
+        core.run_idle()
+        live = device.core_live()
+        assert (live.held_packets, live.free_cells) == (0, device.capabilities.cells - 1), f"seed {seed}"
+        assert core.stats().queues[1].front.packets > 100
+
+
+@pytest.mark.parametrize("rest", [(2,), (0,), (1, 2, 3)], ids=["ect", "not-ect", "any"])
+def test_the_first_packet_does_not_speak_for_its_group(rest: tuple[int, ...]) -> None:
+    """Groups whose first packet came CE, behind CoDel: the others are marked, or dropped if they are Not-ECT; CE packets are not counted as marked."""
+    rng = random.Random(3)
+    frames = [ipv4(200, n // 8 % 3, ecn=3 if n % 8 == 0 else rng.choice(rest), number=n) for n in range(3000)]
+    seen = run(rng, frames, JumboFormat(), {0: Limits(9216, 8960, 8)}, "1Gbit", ("codel",))
+    assert seen.in_groups > 0.8
+    counters = seen.counters[0]
+    changed = sum(
+        (p.ecn == 3) - (parse_packet(frames[s]).ecn == 3)  # type: ignore[union-attr]
+        for g in seen.groups
+        for m, s in zip(g.members, g.seqs, strict=True)
+        if (p := parse_packet(m.frame))
+    )
+    assert counters.head_marked.packets == changed
+    if rest == (0,):
+        assert counters.head_dropped.packets > 100 and changed == 0
+    else:
+        assert changed > 100
+
+
+def test_evictions_are_counted_in_the_queue_of_the_group() -> None:
+    """Packets that wait and take a slot from each other are counted, each once; those that do not wait are not."""
+    for waits, expected in ((False, 0), (True, 19)):
+        core = Core(egress="stopped" if waits else "ready", line="10gbe")
+        device = core.device
+        device.dscp_map([d % 4 for d in range(64)])
+        for queue in range(4):
+            device.merge(queue, "flow")
+        for n in range(3):  # what is prefetched does not wait
+            core.send(bytes(12) + b"\x12\x34" + bytes(400 + n))
+        core.run_until(core.line_free_ns + 2000)
+        for n in range(20):
+            core.send(ipv4(46, 0, dscp=n % 2, number=n), core.line_free_ns + 2000)
+        core.run_until(core.line_free_ns + 3000)
+        core.egress = "ready"
+        core.run_idle()
+        assert core.stats().core.evicted == expected
+
+
+def test_a_frame_has_one_tick() -> None:
+    """The tick changes while a long group departs: its header and its spacings are in the same unit."""
+    core = Core(egress="stopped", line="10gbe")
+    device = core.device
+    device.merge(0, "flow")
+    for n in range(3):
+        core.send(bytes(12) + b"\x12\x34" + bytes(1000 + n))
+    for n in range(300):
+        core.send(ipv4(20, 0, number=n), core.line_free_ns + 1000)
+    core.run_until(core.line_free_ns + 2000)
+    core.egress = "ready"
+    for tick in (10, 3, 8, 6):
+        device.jumbo("opaque", tick=tick)
+        core.run_cycles(150)
+    core.run_idle()
+    jumbo = next(j for f in core.recv() if (j := dissect(f.data)))
+    gaps = {e.spacing for e in jumbo.entries[1:]}
+    step = 1000 + 84 * 0.8
+    assert all(abs(gap * 2**jumbo.tick - step) <= 2**jumbo.tick + 7 for gap in gaps), (jumbo.tick, gaps)

@@ -243,7 +243,7 @@ def test_link_down_drops_and_counts() -> None:
     stats = core.stats()
     assert stats.core.rx.packets == 10
     assert stats.core.tx.packets + stats.queues[0].link_down.packets == 10
-    assert stats.queues[0].link_down.packets >= 8
+    assert stats.queues[0].link_down.packets >= 6  # one is being sent, up to three short ones are prefetched
 
 
 def test_send_many_checks_its_arrays() -> None:

@@ -47,13 +47,6 @@ def _needs(option: str, value: str, built: Sequence[str], preset: str) -> None:
     )
 
 
-def _count(text: str) -> int:
-    """A positive number on the command line."""
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text} must be a positive number")
-    return int(text)
-
-
 def _distinct(source: Path | None, outputs: Sequence[Path | None]) -> None:
     seen = {source.resolve(): "the capture"} if source else {}
     for path in outputs:
@@ -100,6 +93,9 @@ def _replay(a: argparse.Namespace) -> int:
         raise UsageError("--speedup must be a positive number")
     if not 0 <= a.seed < 1 << 64:
         raise UsageError("--seed must be 0 to 2^64 - 1")
+    for name in ("max_bytes", "max_sum", "max_count"):
+        if getattr(a, name) is not None and getattr(a, name) < 1:
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(a, name)} must be a positive number")
     settings = _settings(a.set)
     next(read_capture(a.input))  # a capture that cannot be read is told first
     _needs("--merge", a.merge, ("off", "flow"), a.preset)
@@ -125,9 +121,9 @@ def _replay(a: argparse.Namespace) -> int:
             a.jumbo,
             a.merge,
             "l3" if a.l3 else "l2",
-            a.max_bytes,
-            a.max_sum,
-            a.max_count,
+            a.max_bytes or 0,
+            a.max_sum or 0,
+            a.max_count or 0,
         )  # fmt: skip
     )
     for note in result.notes:
@@ -218,9 +214,9 @@ def parser() -> argparse.ArgumentParser:
         default="off",
         help="merge packets that wait into jumbo frames: flow, those of one flow",
     )
-    p.add_argument("--max-bytes", type=_count, default=0, metavar="N", help="merge: largest jumbo frame without FCS (default 9216)")  # fmt: skip # noqa: E501
-    p.add_argument("--max-sum", type=_count, default=0, metavar="N", help="merge: most bytes of IP packets in one (default 8960)")  # fmt: skip # noqa: E501
-    p.add_argument("--max-count", type=_count, default=0, metavar="N", help="merge: most packets in one (default 448)")
+    p.add_argument("--max-bytes", type=int, metavar="N", help="merge: largest jumbo frame without FCS (default 9216)")  # fmt: skip # noqa: E501
+    p.add_argument("--max-sum", type=int, metavar="N", help="merge: most bytes of IP packets in one (default 8960)")  # fmt: skip # noqa: E501
+    p.add_argument("--max-count", type=int, metavar="N", help="merge: most packets in one (default 448)")
     p.add_argument("--l3", action="store_true", help="merge: the form with an outer IPv4 header")
     p.add_argument("--jumbo", choices=("opaque", "split", "transit"), default="opaque", help="what to do with jumbo frames that arrive")  # fmt: skip # noqa: E501
     p.add_argument("--split", dest="jumbo", action="store_const", const="split", help="the same as --jumbo split")

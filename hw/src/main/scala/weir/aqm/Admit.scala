@@ -309,7 +309,9 @@ class Admit(c: WeirConfig) extends Component {
       io.link.before := commit.context.descriptor
       io.link.group.packets := 1
       io.link.group.bytes := arrival.meta.length
-      io.link.group.ect := arrival.meta.ecn =/= Ecn.notEct
+      io.link.group.ect := arrival.meta.ecn === Ecn.ect0 || arrival.meta.ecn === Ecn.ect1
+      io.link.group.ce := arrival.meta.ecn === Ecn.ce
+      io.link.group.notEct := arrival.meta.ecn === Ecn.notEct
       io.link.group.l3 := False
     }
 

@@ -21,8 +21,8 @@ case class GroupSize(c: WeirConfig) extends Bundle {
   val packets = UInt(c.memberWidth bits)
   /** of their frames */
   val bytes = c.length
-  /** some packet is not Not-ECT */
-  val ect = Bool()
+  /** some packet is ECT(0) or ECT(1), CE, Not-ECT */
+  val ect, ce, notEct = Bool()
   /** it is sent in the L3 form */
   val l3 = Bool()
 }

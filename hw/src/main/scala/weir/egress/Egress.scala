@@ -267,6 +267,7 @@ class Egress(c: WeirConfig) extends Component {
     val discarded = Flow(Chain(c))
     discarded.valid := io.departure.valid && io.departure.discard
     discarded.payload := io.departure.descriptor.chain
-    io.free << weir.FlowMerge(read, discarded)
+    // frames of one word may be finished cycle by cycle
+    io.free << (if (c.jumbo) weir.FlowMerge.queued(read, discarded, depth = 4) else weir.FlowMerge(read, discarded))
   }
 }

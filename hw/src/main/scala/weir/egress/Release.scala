@@ -11,7 +11,7 @@ import weir.buffer.{Departure, Fill, Grant, Leaving}
   * A departure of a queue whose policy does not decide passes at once. Another is held until its engine's verdict,
   * which may mark or discard it; the scheduler gives no grant meanwhile. Packets that are discarded already
   * are not asked about. Engines see a departure one cycle after it came. They are asked about a group once, at its first
-  * packet, with the bytes and packets of all: a mark marks those that are not Not-ECT and discards the others. The other
+  * packet, with the bytes and packets of all: a mark marks those that are ECT and discards those that are Not-ECT. The other
   * packets wait for the answer (`holding`).
   *
   * `settled` is what an apply waits for: nothing of that queue is between its grant and its release. The scheduler holds
@@ -65,7 +65,11 @@ class Release(c: WeirConfig) extends Component {
       else (came.descriptor.length, U(1, c.countWidth bits))
       departure.length := length
       departure.ecn := came.descriptor.ecn
-      if (c.jumbo) when(came.descriptor.ecn === Ecn.notEct && came.group.ect)(departure.ecn := Ecn.ect0)
+      if (c.jumbo) {
+        // a mark would mark something, or drop something: the first packet does not speak for the others
+        val mixed = came.group.ect || (came.group.ce && came.group.notEct)
+        when((came.descriptor.ecn === Ecn.notEct || came.descriptor.ecn === Ecn.ce) && mixed)(departure.ecn := Ecn.ect0)
+      }
       departure.exempt := came.descriptor.exempt
       departure.bytes := fill.bytes - length.resize(c.quantityWidth)
       departure.packets := fill.packets - packets
@@ -102,13 +106,14 @@ class Release(c: WeirConfig) extends Component {
       val marks = verdict.action === Action.mark
       val drops = verdict.action === Action.drop ||
         (if (c.jumbo) marks && packet.descriptor.ecn === Ecn.notEct else False)
-      decided.descriptor.mark := packet.descriptor.mark || marks
+      val ce = if (c.jumbo) packet.descriptor.ecn === Ecn.ce else False
+      decided.descriptor.mark := packet.descriptor.mark || (marks && !ce)
       decided.discard := drops
       decided.refused := verdict.action === Action.drop
       decided.sent := verdict.action =/= Action.drop
       decided.cause := verdict.cause
       // marked at arrival: counted there
-      when(packet.descriptor.mark && marks)(decided.cause := Cause.none)
+      when((packet.descriptor.mark || ce) && marks)(decided.cause := Cause.none)
     }
     decided
   }
@@ -119,7 +124,7 @@ class Release(c: WeirConfig) extends Component {
     io.released.valid := passes || valid
     val follows = if (c.jumbo) Mux(held.applies && !came.first && !came.discard, carriedOut(came.payload, held.verdictOfGroup), came.payload) else came.payload
     io.released.payload := Mux(valid, decided, follows)
-    io.holding := waits || held.waiting
+    io.holding := waits || held.waiting || valid
     io.busy := held.waiting || valid || io.walking
     for (q <- 0 until c.queues) {
       val underWay = coming.map(g => g.valid && g.queue === q) ++

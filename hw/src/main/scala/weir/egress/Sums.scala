@@ -33,6 +33,8 @@ class Sums(c: WeirConfig) extends Component {
 
   val sums = new Area {
     val l3 = Reg(Bool())
+    /** of the whole group: it may change meanwhile */
+    val tick = RegNextWhen(io.tick, member && first)
     val tags = Reg(UInt(2 bits))
     val bytes, lengths = Reg(c.length)
     val entries, packets = Reg(UInt(c.memberWidth bits))
@@ -87,7 +89,7 @@ class Sums(c: WeirConfig) extends Component {
   when(sums.notEct)(io.group.ecn := Ecn.notEct)
   io.group.tags := sums.tags
   io.group.l3 := sums.l3
-  io.group.tick := io.tick
+  io.group.tick := sums.tick
 
   /** Ticks between the arrivals of two packets. */
   val spacing = new Area {
@@ -95,7 +97,7 @@ class Sums(c: WeirConfig) extends Component {
     val stamp1 = RegNextWhen(packet.stampNs, member)
     val first1 = RegNextWhen(first, member)
     val length1 = RegNextWhen(present ? (packet.length - 14 - header) | U(0, c.lengthWidth bits), member)
-    val ticks = RegNextWhen(stamp1 |>> io.tick, steps(1))
+    val ticks = RegNextWhen(stamp1 |>> sums.tick, steps(1))
     val before = RegNextWhen(ticks, steps(2))
     val difference = RegNextWhen(ticks - before, steps(2))
     val entry = Reg(PackEntry(c))

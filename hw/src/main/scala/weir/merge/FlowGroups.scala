@@ -30,8 +30,8 @@ case class OpenGroup(c: WeirConfig) extends Bundle {
   val count = UInt(c.memberWidth bits)
   /** of its packets' frames */
   val bytes = c.length
-  /** some packet is not Not-ECT */
-  val ect = Bool()
+  /** as [[weir.buffer.GroupSize]] */
+  val ect, ce, notEct = Bool()
   val l3 = Bool()
   /** bytes that the jumbo frame, and the sum of its packets, may still grow by; negative if nothing fits */
   val roomBytes, roomSum = SInt(c.lengthWidth + 2 bits)
@@ -137,7 +137,8 @@ class FlowGroups(c: WeirConfig) extends Component {
   val judging = new Area {
     import looking._
     val comes = io.linked.valid
-    private def of[T <: Data](values: Seq[T]): T = Vec(values)(queue.resized)
+    /** of the entry's queue: that of the packet, if it may join */
+    private def of[T <: Data](values: Seq[T]): T = Vec(values)(entry.queue.resized)
     private def judged(value: Bool): Bool = RegNextWhen(value, comes)
     val link = RegNextWhen(io.linked.payload, comes)
     val valid = RegNext(comes) init False
@@ -157,7 +158,6 @@ class FlowGroups(c: WeirConfig) extends Component {
     val slot = RegNextWhen(tag.slot, comes)
     val number = RegNextWhen(tag.number, comes)
     val inQueue = RegNextWhen(queue, comes)
-    val ect = judged(io.linked.descriptor.ecn =/= weir.aqm.Ecn.notEct)
 
     /** the entry as this packet would leave it */
     val joined = Reg(OpenGroup(c)).allowOverride()
@@ -167,7 +167,9 @@ class FlowGroups(c: WeirConfig) extends Component {
       joined.tail := io.linked.id
       joined.count := entry.count + 1
       joined.bytes := entry.bytes + io.linked.descriptor.length
-      joined.ect := entry.ect || io.linked.descriptor.ecn =/= weir.aqm.Ecn.notEct
+      joined.ect := entry.ect || io.linked.group.ect
+      joined.ce := entry.ce || io.linked.group.ce
+      joined.notEct := entry.notEct || io.linked.group.notEct
       joined.roomBytes := entry.roomBytes - withEntry
       joined.roomSum := entry.roomSum - inner
       joined.ticks := ticks
@@ -179,7 +181,9 @@ class FlowGroups(c: WeirConfig) extends Component {
       opened.tail := io.linked.id
       opened.count := 1
       opened.bytes := io.linked.descriptor.length
-      opened.ect := io.linked.descriptor.ecn =/= weir.aqm.Ecn.notEct
+      opened.ect := io.linked.group.ect
+      opened.ce := io.linked.group.ce
+      opened.notEct := io.linked.group.notEct
       opened.l3 := io.l3
       opened.roomBytes := looking.roomBytes
       opened.roomSum := looking.roomSum
@@ -216,7 +220,10 @@ class FlowGroups(c: WeirConfig) extends Component {
     io.link.before := before
     io.link.group.packets := joins ? joined.count | U(1, c.memberWidth bits)
     io.link.group.bytes := joins ? joined.bytes | link.descriptor.length
-    io.link.group.ect := joins ? joined.ect | ect
+    private val becomes = joins ? joined | opened
+    io.link.group.ect := becomes.ect
+    io.link.group.ce := becomes.ce
+    io.link.group.notEct := becomes.notEct
     io.link.group.l3 := joins ? joined.l3 | opened.l3
 
     private val settings = RegNext(io.l3 ## io.tick)
@@ -228,7 +235,7 @@ class FlowGroups(c: WeirConfig) extends Component {
       list.opens := here && !joins
       list.closesAll := (here && unknown) || io.applied(q) || changed
     }
-    io.evicted := RegNext(valid && known && alive && !sameFlow && joined.open && !recent.collides) init False
+    io.evicted := RegNext(valid && known && alive && !(isHead && grantedNow) && !sameFlow && joined.open && !recent.collides) init False
   }
   io.busy := looking.steps.passed.orR || judging.valid || !sweep.done
 }
