@@ -48,8 +48,6 @@ class Member:
 
     frame: bytes
     time_ns: int
-    ecn: int
-    """codepoint on arrival"""
 
 
 @dataclass
@@ -160,8 +158,8 @@ class MergeModel:
         return group
 
 
-def marked(member: Member) -> bytes:
+def marked(frame: bytes) -> bytes:
     """The frame with Congestion Experienced."""
-    packet = parse_packet(member.frame)
+    packet = parse_packet(frame)
     assert packet
     return packet.ethernet + with_ecn(packet.ip, 3)

@@ -94,7 +94,7 @@ class Bench:
 
     def _decide(self, at: int, link: Arrival) -> None:
         """What the model says of a link that goes on in that cycle; grants of earlier cycles are known."""
-        group = self.model.link(at, link.queue, link.found, Member(link.frame, link.time_ns, 0), link.index)
+        group = self.model.link(at, link.queue, link.found, Member(link.frame, link.time_ns), link.index)
         joins = group is None
         if group is None:
             group = self.model.open[link.found.slot][1]

@@ -68,3 +68,8 @@ def test_every_unit_has_three_mutants_of_their_own_name() -> None:
     for unit in mutate.UNITS:
         assert sum(m.unit == unit for m in mutate.MUTANTS) >= 3, unit
     assert len({(m.unit, m.name) for m in mutate.MUTANTS}) == len(mutate.MUTANTS)
+
+
+def test_every_pattern_is_in_the_verilog() -> None:
+    """An error whose line is gone would be left out of the next long run without anybody's notice."""
+    assert mutate.main(["--list"]) == 0

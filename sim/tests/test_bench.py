@@ -29,6 +29,12 @@ def test_line_rate_holds_its_own_conditions(overload: bool) -> None:
         assert rows[1].value <= 100.05
 
 
+def test_merging_at_line_rate_holds_its_own_conditions() -> None:
+    lost, use = bench.merge_rate("full", 46, 20, 240, 1000)
+    assert lost.reached and "NOT MEASURED" not in lost.how and "4.0 packets a jumbo frame" in lost.how
+    assert 99 < use.value <= 100.05
+
+
 def test_an_overload_that_drops_nothing_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "_limits", lambda size, cells, descriptors: {"limit_packets": descriptors})
     (row,) = bench.line_rate("full", "64-byte", 60, 1, "drop-tail", True, 200)

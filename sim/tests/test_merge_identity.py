@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from captures import EPOCH_NS, pcap
-from golden.merge import FlowTable
 from jumbo_frames import ipv4, traffic
-from weir_sim.core import Core, Frames
+from weir_sim.core import Core
 from weir_sim.jumbo.packet import JumboFormat, parse_packet
 from weir_sim.jumbo.wire import dissect
 from weir_sim.pcap import read_capture
@@ -30,14 +29,6 @@ def flows(frames: list[bytes]) -> dict[object, list[bytes]]:
         packet = parse_packet(frame)
         key = (packet.flow or packet.pair, packet.dscp % 4) if packet else None
         found.setdefault(key, []).append(frame)
-    return found
-
-
-def frames_of(many: Frames) -> list[bytes]:
-    data, place, found = many.data.tobytes(), 0, []
-    for length in many.lengths.tolist():
-        found.append(data[place : place + length])
-        place += length
     return found
 
 
@@ -67,9 +58,9 @@ def merged(frames: list[bytes], l3: bool, rate: str, seed: int) -> list[bytes]:
         sent = take
         while room - (device.capabilities.cells - device.core_live().free_cells) < room // 2 or core.pending:
             core.run_until(core.now_ns + 20_000)
-        out += frames_of(core.recv_many())
+        out += [f.data for f in core.recv()]
     core.run_idle()
-    out += frames_of(core.recv_many())
+    out += [f.data for f in core.recv()]
     stats = core.stats().core
     assert stats.tx.packets == len(frames) and core.underruns == core.ingress_stalls == 0
     return out
@@ -85,7 +76,7 @@ def split(frames: list[bytes]) -> list[bytes]:
         chunk = frames[n : n + 64]
         core.send_many(b"".join(chunk), [len(f) for f in chunk], [core.now_ns + 500] * len(chunk))
         core.run_idle()
-        out += frames_of(core.recv_many())
+        out += [f.data for f in core.recv()]
     assert core.underruns == core.ingress_stalls == 0 and core.stats().core.malformed.packets == 0
     return out
 
@@ -103,7 +94,7 @@ def compare(frames: list[bytes], l3: bool, rate: str, seed: int) -> tuple[int, i
 
 
 def batch(rng: random.Random, count: int) -> list[bytes]:
-    """Traffic of one of several kinds; without frames to 01-80-C2-00-00-0x and of the jumbo protocol, which a splitter refuses."""
+    """Traffic of one of several kinds; without packets of the jumbo protocol, which a splitter takes for malformed jumbo frames."""
     kind = rng.randrange(4)
     if kind == 0:
         return [ipv4(46, 0, number=n) for n in range(count)]
@@ -113,9 +104,8 @@ def batch(rng: random.Random, count: int) -> list[bytes]:
             ipv4(rng.choice((20, 28, 46, 576)), rng.randrange(several), ecn=rng.randrange(4), number=n)
             for n in range(count)
         ]
-    table = FlowTable(253, 1024)
     frames = [frame for _, frame in traffic(rng, count, longest=rng.choice((100, 1500)), sixes=rng.choice((0.0, 0.4)))]
-    return [f for f in frames if not ((p := table.look_up(f).packet) and p.version == 4 and p.ip[9] == 253)]
+    return [f for f in frames if not ((p := parse_packet(f)) and p.version == 4 and p.ip[9] == 253)]
 
 
 @pytest.mark.timeout(600 + SOAK)
@@ -154,7 +144,7 @@ def test_every_group_size_occurs() -> None:
         core.run_until(core.line_free_ns + 3000)
         core.egress = "ready"
         core.run_idle()
-        counts = [len(j.packets) if (j := dissect(f)) else 1 for f in frames_of(core.recv_many())]
+        counts = [len(j.packets) if (j := dissect(f)) else 1 for f in [f.data for f in core.recv()]]
         assert max(counts) == size and sum(counts) == len(frames), (size, counts)
         seen |= set(counts)
     assert seen >= set(range(2, 65))

@@ -128,6 +128,8 @@ void weir_fill_choice(int *value, int otherwise);
 /* The value of a text, without a message if it is none. `suffix`: a size had one, which says bytes. */
 bool weir_read_text(const struct weir_parameter *parameter, const char *text, double *value, bool *suffix);
 /* The same with a message. */
+/* 0 for `zero`, 1 for `one`; WEIR_E_UNKNOWN names both for another text. */
+int weir_parse_either(const char *what, const char *text, const char *zero, const char *one, int *value);
 int weir_parse_text(const struct weir_parameter *parameter, const char *text, double *value, bool *suffix);
 
 /* ---- fixed point --------------------------------------------------------------------------------------- */

@@ -1,8 +1,6 @@
 /* Jumbo frames: what becomes of those that arrive, the form of those that are built. Wire format: docs/jumbo.md. */
 #include "device.h"
 
-#include <string.h>
-
 #define ETHERTYPE 0x88B5U /* for local experiments, IEEE 802 */
 #define ETHERTYPE_LEAST 0x0600U
 #define PROTOCOL 253U /* for experiments, RFC 3692 */
@@ -104,12 +102,5 @@ int weir_get_jumbo(struct weir *w, struct weir_jumbo *jumbo)
 
 int weir_parse_jumbo_mode(const char *text, int *mode)
 {
-	static const char *const names[] = { "opaque", "split" };
-
-	for (size_t i = 0; i < WEIR_LENGTH(names); i++)
-		if (!strcmp(text, names[i])) {
-			*mode = (int)i;
-			return WEIR_OK;
-		}
-	return weir_fail(WEIR_E_UNKNOWN, "jumbo mode '%s' is not known; allowed is opaque or split", text);
+	return weir_parse_either("jumbo mode", text, "opaque", "split", mode);
 }

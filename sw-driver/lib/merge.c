@@ -99,12 +99,5 @@ int weir_get_merge(struct weir *w, unsigned int queue, struct weir_merge *merge)
 
 int weir_parse_merge_mode(const char *text, int *mode)
 {
-	static const char *const names[] = { "off", "flow" };
-
-	for (size_t i = 0; i < WEIR_LENGTH(names); i++)
-		if (!strcmp(text, names[i])) {
-			*mode = (int)i;
-			return WEIR_OK;
-		}
-	return weir_fail(WEIR_E_UNKNOWN, "merge mode '%s' is not known; allowed is off or flow", text);
+	return weir_parse_either("merge mode", text, "off", "flow", mode);
 }

@@ -208,3 +208,11 @@ int weir_parse_flag(const char *text, int *value)
 		*value = (int)state;
 	return status;
 }
+
+int weir_parse_either(const char *what, const char *text, const char *zero, const char *one, int *value)
+{
+	if (strcmp(text, zero) && strcmp(text, one))
+		return weir_fail(WEIR_E_UNKNOWN, "%s '%s' is not known; allowed is %s or %s", what, text, zero, one);
+	*value = !strcmp(text, one);
+	return WEIR_OK;
+}

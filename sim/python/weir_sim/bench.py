@@ -420,12 +420,12 @@ def merge_rate(preset: str, inner: int, flows: int, max_bytes: int, frames: int)
     share = wire / float(out.first_ns[inside][-1] - out.first_ns[inside][0]) if len(inside) > 1 else 0.0
     lost = after.ingress_overflow.packets - before.ingress_overflow.packets + core.ingress_stalls + core.underruns
     lost += fill + count - after.tx.packets + before.tx.packets
-    factor = after.merged.packets - before.merged.packets
+    merged = after.merged.packets - before.merged.packets
     built = after.jumbo_out.packets - before.jumbo_out.packets
     name = f"merge, {inner}-byte packets, {flows} flows, up to {max_bytes} bytes"
     how = (
         f"{count} frames at {count / (end - start) * 1e3:.2f} Mpps in while {fill + count} packets left in {len(out.lengths)} frames; "
-        f"{factor / max(built, 1):.1f} packets a jumbo frame, {after.evicted - before.evicted} groups evicted; {core.underruns} underruns; "
+        f"{merged / max(built, 1):.1f} packets a jumbo frame, {after.evicted - before.evicted} groups evicted; {core.underruns} underruns; "
         f"{fill * each} of {capabilities.cells} cells held at the start, free list shuffled"
     )
     if filled.ingress_overflow.packets:

@@ -12,7 +12,6 @@ import spinal.lib._
   * @param depth a power of two
   */
 class DeepFifo[T <: Data](payload: HardType[T], depth: Int) extends Component {
-
   val io = new Bundle {
     val push = slave(Stream(payload()))
     val pop = master(Stream(payload()))
@@ -28,7 +27,7 @@ class DeepFifo[T <: Data](payload: HardType[T], depth: Int) extends Component {
     val words = Mem(payload, depth)
     /** what is in the RAM and on its way out of it; msb: full */
     val stored = Reg(UInt(log2Up(depth) + 1 bits)) init 0
-    /** no such word */
+    /** nothing is: what comes goes to the short FIFO */
     val straight = RegInit(True)
     val writeAt, readAt = Reg(UInt(log2Up(depth) + 1 bits)) init 0
 

@@ -9,7 +9,7 @@ import weir.merge.FlowLook
 
 /** Puts every arrival before its queue's policy and the hard limits, and carries the verdict out.
   *
-  * Cycle by cycle: an arrival is at the head one cycle after it came; s0 the oldest arrival may go, t0 `request`,
+  * Cycle by cycle: an arrival is at the head one cycle after it came (three in a core that merges); s0 the oldest arrival may go, t0 `request`,
   * t1–t4 limits, the latency later the verdict, one later `commit`, and with it the link or the refund. One request
   * every four cycles. Policies are in two classes of latency, `c.fastLatency` and `c.slowLatency`; each verdict of a class
   * is awaited for the same time, so that the decisions of a queue stay in order. A fast arrival waits at s0 if its

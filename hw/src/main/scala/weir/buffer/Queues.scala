@@ -192,7 +192,7 @@ class Queues(c: WeirConfig) extends Component {
   }
 
   /** Packets behind a group's first. */
-  if (c.jumbo) {
+  val followed = c.jumbo generate new Area {
     val members = Mem(c.descriptorId, c.descriptors)
     val sizes = Mem(GroupSize(c), c.descriptors)
     members.write(io.link.before, io.link.id, io.link.valid && joins)
@@ -200,25 +200,26 @@ class Queues(c: WeirConfig) extends Component {
     val member = RegNextWhen(members.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
     val size = RegNextWhen(sizes.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
 
-    val departs = granted.valid(3)
     val first = granted.first(2)
     val last = Mux(first, size.packets === 1, walk.left === 0)
-    io.departure.group := size
-    io.departure.first := first
-    io.departure.last := last
     when(walk.steps) {
       walk.known := False
       walk.left := walk.left - 1
     }
-    when(departs) {
+    when(granted.valid(3)) {
       walk.next := member
       walk.active := !last
       walk.known := !last
       when(first)(walk.left := size.packets - 1)
     }
-    // what follows from a group's last departure has to be known before the next grant's
-    io.walking := walk.active || new Steps(walk.active, 2).passed.orR
-  } else {
+    /** what follows from a group's last departure has to be known before the next grant's */
+    val after = new Steps(walk.active, 2)
+    io.departure.group := size
+    io.departure.first := first
+    io.departure.last := last
+    io.walking := walk.active || after.passed.orR
+  }
+  if (!c.jumbo) {
     walk.known := False
     walk.active := False
     walk.next.assignDontCare()

@@ -3,7 +3,6 @@ package weir.frame
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.Ecn
 
 /** A word of a frame on its way out. */
 case class MarkWord(c: WeirConfig) extends Bundle {
@@ -32,27 +31,28 @@ class MarkWords(c: WeirConfig) extends Component {
   }
   import place.number
 
-  private val changes = info.mark && info.ipVersion =/= IpVersion.none && (info.ecn === Ecn.ect0 || info.ecn === Ecn.ect1)
   private val v4 = info.ipVersion === IpVersion.v4
   private val ce = v4 ? B"8'h03" | B"8'h30"
 
-  /** HC' = HC - d, or HC + 0xFFFF - d if HC < d, with d = 1 from ECT(0) and 2 from ECT(1). */
-  private def corrected(at: Int): Bits = {
+  /** The checksum at that byte of the word, corrected. */
+  private class Corrected(at: Int) extends Area {
     val checksum = (io.word.data(8 * at, 8 bits) ## io.word.data(8 * at + 8, 8 bits)).asUInt
-    val fromEct1 = info.ecn === Ecn.ect1
-    val wraps = checksum(15 downto 1) === 0 && (fromEct1 || !checksum(0))
-    val value = (checksum - ((fromEct1 ? U(2, 2 bits) | U(1, 2 bits)) + wraps.asUInt)).asBits
-    value(7 downto 0) ## value(15 downto 8)
+    val correction = new CeChecksum(checksum, info.ecn)
+    val value = (checksum - correction.subtract).asBits
+    val bytes = value(7 downto 0) ## value(15 downto 8)
   }
+
+  /** where things stand behind so many tags: the traffic class in word and byte, the checksum in word and byte */
+  private val places = Seq((0, (0, 15), (1, 8)), (1, (1, 3), (1, 12)), (2, (1, 7), (2, 0)))
+  private val corrected = places.map { case (tags, _, (_, at)) => new Corrected(at).setName(s"corrected_$tags") }
 
   private val data = Bits(c.wordWidth bits)
   data := io.word.data
-  when(changes) {
-    /** behind so many tags: the traffic class in word and byte, the checksum in word and byte */
-    for ((tags, (trafficWord, trafficByte), (sumWord, sumByte)) <- Seq((0, (0, 15), (1, 8)), (1, (1, 3), (1, 12)), (2, (1, 7), (2, 0)))) {
+  when(info.changes) {
+    for ((tags, (trafficWord, trafficByte), (sumWord, sumByte)) <- places) {
       when(info.ipOffset === tags) {
         when(number === trafficWord)(data(8 * trafficByte, 8 bits) := io.word.data(8 * trafficByte, 8 bits) | ce)
-        when(number === sumWord && v4)(data(8 * sumByte, 16 bits) := corrected(sumByte))
+        when(number === sumWord && v4)(data(8 * sumByte, 16 bits) := corrected(tags).bytes)
       }
     }
   }

@@ -16,6 +16,19 @@ case class RewriteInfo() extends Bundle {
   val ipVersion = UInt(2 bits)
   /** as [[FrameMeta.ipOffset]] */
   val ipOffset = UInt(2 bits)
+
+  /** The mark changes the frame: it is an IP packet that is ECT. */
+  def changes: Bool = mark && ipVersion =/= IpVersion.none && (ecn === Ecn.ect0 || ecn === Ecn.ect1)
+}
+
+/** What a mark takes from an IPv4 header checksum (RFC 1624): HC' = HC - d, or HC + 0xFFFF - d if HC < d, with d = 1 from
+  * ECT(0) and 2 from ECT(1).
+  */
+class CeChecksum(checksum: UInt, ecn: UInt) extends Area {
+  val fromEct1 = ecn === Ecn.ect1
+  val wraps = checksum(15 downto 1) === 0 && (fromEct1 || !checksum(0))
+  /** d, and one more if the subtraction wraps */
+  val subtract = (fromEct1 ? U(2, 2 bits) | U(1, 2 bits)) + wraps.asUInt
 }
 
 /** A beat on its way out. */
@@ -63,12 +76,10 @@ class Rewrite(c: WeirConfig) extends Component {
   val find = new Area {
     private val fires = io.input.fire
     val number = Reg(UInt(3 bits))
-    val change = RegNextWhen(isChange(io.input.info), fires && io.input.first)
+    val change = RegNextWhen(io.input.info.changes, fires && io.input.first)
     val info = RegNextWhen(io.input.info, fires && io.input.first)
     when(fires) { number := io.input.first ? U(1, 3 bits) | (number + (number =/= 7).asUInt) }
 
-    private def isChange(info: RewriteInfo): Bool =
-      info.mark && info.ipVersion =/= IpVersion.none && (info.ecn === Ecn.ect0 || info.ecn === Ecn.ect1)
     // Nothing changes in the first beat, so the registered information is early enough.
     private val active = change && !io.input.first
     private val oneTag = info.ipOffset === 1
@@ -78,9 +89,7 @@ class Rewrite(c: WeirConfig) extends Component {
     private val isV4 = info.ipVersion === IpVersion.v4
     private val bytes = io.input.data.subdivideIn(8 bits)
     private val checksum = (oneTag ? (bytes(4) ## bytes(5)) | (bytes(0) ## bytes(1))).asUInt
-    private val fromEct1 = info.ecn === Ecn.ect1
-    private val wraps = checksum(15 downto 1) === 0 && (fromEct1 || !checksum(0))
-    private val delta = fromEct1 ? U(2, 2 bits) | U(1, 2 bits)
+    val correction = new CeChecksum(checksum, info.ecn)
 
     val plan = Plan()
     plan.data := io.input.data
@@ -92,7 +101,7 @@ class Rewrite(c: WeirConfig) extends Component {
     plan.checksumLow := active && isV4 && !oneTag && number === checksumBeat
     plan.checksumHigh := active && isV4 && oneTag && number === 3
     plan.checksum := checksum
-    plan.subtract := delta + wraps.asUInt
+    plan.subtract := correction.subtract
   }
 
   val planned = io.input.translateWith(find.plan).m2sPipe()

@@ -156,7 +156,6 @@ class FlowGroups(c: WeirConfig) extends Component {
     val known = judged(tag.kind.msb && sweep.done)
     val unknown = judged(tag.kind === FlowKind.unknown)
     val slot = RegNextWhen(tag.slot, comes)
-    val number = RegNextWhen(tag.number, comes)
     val inQueue = RegNextWhen(queue, comes)
 
     /** the entry as this packet would leave it */
@@ -201,7 +200,9 @@ class FlowGroups(c: WeirConfig) extends Component {
   /** The cycle after it: the link goes on. */
   val deciding = new Area {
     import judging._
-    val alone = !sameFlow || !alive || (isHead && grantedNow) || recent.collides
+    /** the entry's group waits to be granted */
+    val waits = alive && !(isHead && grantedNow)
+    val alone = !sameFlow || !waits || recent.collides
     val joins = valid && mayJoin && !alone && fits && inTime
     /** numbers are given when a group is opened */
     val written = OpenGroup(c).allowOverride()
@@ -235,7 +236,7 @@ class FlowGroups(c: WeirConfig) extends Component {
       list.opens := here && !joins
       list.closesAll := (here && unknown) || io.applied(q) || changed
     }
-    io.evicted := RegNext(valid && known && alive && !(isHead && grantedNow) && !sameFlow && joined.open && !recent.collides) init False
+    io.evicted := RegNext(valid && known && waits && !sameFlow && joined.open && !recent.collides) init False
   }
   io.busy := looking.steps.passed.orR || judging.valid || !sweep.done
 }
