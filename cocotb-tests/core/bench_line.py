@@ -82,7 +82,7 @@ async def takes_twice_what_the_egress_is_shaped_to(dut: Any, policy: str) -> Non
     await bench.hold(bench.cells * 3 // 4, lambda: rng.choice((60, 65, 590, 1514)))
     await bench.identity()
     start = len(bench.sent)
-    bench.line([any_frame(rng, rng.choice((60, 64, 65, 590, 1514))) for _ in range(320)])
+    bench.line([any_frame(rng, rng.choice((60, 64, 65, 590, 1514))) for _ in range(640)])
     bench.stall = random_stall(rng, 0.1)
     lowest = await lowest_held(bench)
     assert lowest >= bench.cells // 2, f"only {lowest} cells were held"
@@ -93,4 +93,4 @@ async def takes_twice_what_the_egress_is_shaped_to(dut: Any, policy: str) -> Non
     lost = report.outcomes["dropped overflow"] + report.outcomes["dropped early"] + report.outcomes["dropped forced"]
     assert lost > 40
     if policy == "red":
-        assert report.outcomes["dropped early"] > 10 and report.outcomes["marked early"] > 3
+        assert report.outcomes["dropped early"] > 10 and report.outcomes["marked early"] > 10
