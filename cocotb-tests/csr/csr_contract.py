@@ -13,6 +13,8 @@ POLICIES = DOCS / "policy-registers.md"
 
 # Widths that the page leaves to the meaning of the value.
 WIDTHS = {"SHARED_CELLS": 15, "DEFAULT_QUEUE": 4, "LIMIT_PACKETS": 16, "RESERVE_CELLS": 15}
+# Of MATCH_ACTION0…3 bit 6 of every byte is none.
+MASKS = {"MATCH_ACTION0…3": 0xBFBFBFBF}
 SCALED = "MANTISSA 17:0, EXPONENT 29:24"
 
 
@@ -30,7 +32,7 @@ class Register:
     @property
     def jumbo(self) -> bool:
         """It exists only in builds that know jumbo frames."""
-        if self.name == "MERGE" or self.name.startswith("MERGE_"):
+        if self.name == "MERGE" or self.name.startswith(("MERGE_", "MATCH")):
             return True
         return self.name.removesuffix("_LO").removesuffix("_HI").removesuffix("_PACKETS").removesuffix("_BYTES") in (
             "JUMBO", "JUMBO_TYPE", "MALFORMED", "JUMBO_IN", "SPLIT_DISCARDED", "RX_WIRE", "JUMBO_OUT", "MERGED", "EVICTED"
@@ -83,6 +85,12 @@ def _registers(offsets: str, name: str, meaning: str, block: int) -> Iterator[Re
             for i, part in enumerate(("LO", "HI")):
                 yield Register(f"{stem}{n}_{part}", first + 8 * (n - low) + 4 * i, "r", counter=True)
         return
+    if words := re.search(r"words ((?:[A-Z]+\d ?)+)", meaning):
+        stem, low, high = _range(name)
+        for n in range(low, high + 1):
+            for i, word in enumerate(words[1].split()):
+                yield Register(f"{stem}{n}_{word}", first + 16 * (n - low) + 4 * i, *_core_access(meaning))
+        return
     access, reset = _core_access(meaning) if block == 0 else _queue_access(meaning, first)
     if name.endswith("_HI") and name.startswith("THROTTLED"):
         meaning = "snapshot"
@@ -116,6 +124,8 @@ def _queue_access(meaning: str, offset: int) -> tuple[str, int | str]:
 
 
 def _mask(name: str, meaning: str) -> int:
+    if name in MASKS:
+        return MASKS[name]
     if name in WIDTHS:
         return (1 << WIDTHS[name]) - 1
     if "MANTISSA, EXPONENT" in meaning:

@@ -12,6 +12,8 @@ def queue_config(words: Mapping[str, int]) -> dict[str, int]:
     unit = words["POLICY"] >> 8 & 3
     merge = {
         "merge_flow": int(words["MERGE"] & 3 == 1),
+        "merge_classes": int(words["MERGE"] & 3 == 2),
+        "merge_jfetNs": words["MERGE_JFET"],
         "merge_maxBytes": min(words["MERGE_MAX_BYTES"], 9216),
         "merge_maxSum": min(words["MERGE_MAX_SUM"], 8960),
         "merge_maxCount": min(words["MERGE_MAX_COUNT"], 448),
@@ -52,6 +54,12 @@ def core_config(words: Mapping[str, int], queues: int) -> dict[str, int]:
         "jumboEtherType": words.get("JUMBO_TYPE", 0) & 0xFFFF,
         "jumboProtocol": words.get("JUMBO_TYPE", 0) >> 16,
     }
+    if "MATCH" in words:
+        live |= {"matching_unmatchedClass": words["MATCH"] & 15, "matching_unmatchedBypass": words["MATCH"] >> 4 & 1}
+        for n in range(16):
+            action = words[f"MATCH_ACTION{n // 4}"] >> 8 * (n % 4)
+            live |= {f"matching_rules_{n}_klass": action & 15, f"matching_rules_{n}_bypass": action >> 4 & 1,
+                     f"matching_rules_{n}_v6": action >> 5 & 1, f"matching_rules_{n}_enable": action >> 7 & 1}  # fmt: skip
     for dscp in range(64):
         live[f"dscpQueue_{dscp}"] = built(words[f"DSCP_MAP{dscp // 8}"] >> 4 * (dscp % 8) & 0xF)
     return live

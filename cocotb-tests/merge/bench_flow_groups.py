@@ -10,7 +10,7 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from axis import seeded, start
-from golden.merge import Found, Group, Limits, Member, MergeModel
+from golden.merge import CLASSES, Found, Group, Limits, Member, MergeModel
 from weir_sim.jumbo.packet import JumboFormat, parse_packet
 
 QUEUES, SLOTS = 4, 256
@@ -50,15 +50,23 @@ class Bench:
         self.expected: tuple[Arrival, Group, bool] | None = None
         self.joined = self.opened = self.at_last = self.evicted = 0
         self.largest = 0
+        self.parked: dict[int, Group] = {}
+        """groups of classes, by slot"""
+        self.acts: tuple[int, int] = (0, 0)
+        """whether the expected link closes and parks a group"""
+        self.late = self.left = 0
 
     async def start(self) -> Bench:
         config: dict[str, int] = {}
         for q, limit in enumerate(self.model.limits):
-            config |= {f"config_{q}_flow": int(limit is not None), f"config_{q}_maxBytes": limit.max_bytes if limit else 0,
+            by_class = limit is not None and limit.jfet_ns is not None
+            config |= {f"config_{q}_classes": int(by_class), f"config_{q}_jfetNs": (limit.jfet_ns or 0) if limit else 0,
+                       f"config_{q}_flow": int(limit is not None and not by_class), f"config_{q}_maxBytes": limit.max_bytes if limit else 0,
                        f"config_{q}_maxSum": limit.max_sum if limit else 0, f"config_{q}_maxCount": limit.max_count if limit else 0}  # fmt: skip
-        await start(self.dut, tag_valid=0, look_valid=0, linked_valid=0, grant_valid=0, applied=0, l3=int(self.form.l3),
+        await start(self.dut, tag_valid=0, look_valid=0, linked_valid=0, grant_valid=0, applied=0, nowNs=0,
+                    parked=0, closing=0, leaving_valid=0, l3=int(self.form.l3),
                     tick=self.form.tick, **config)  # fmt: skip
-        for _ in range(SLOTS + 8):
+        for _ in range(SLOTS + QUEUES * CLASSES + 8):
             await self.step()
         return self
 
@@ -69,7 +77,9 @@ class Bench:
         self.cycle += 1
         self._compare()
         at = self.cycle + 1
-        dut.tag_valid.value = dut.grant_valid.value = 0
+        dut.tag_valid.value = dut.grant_valid.value = dut.leaving_valid.value = 0
+        dut.nowNs.value = 32 * at // 5
+        dut.parked.value = sum(1 << slot - SLOTS for slot in self.parked)
         look, link = self.looks.pop(at, None), self.links.pop(at, None)
         dut.look_valid.value, dut.linked_valid.value = int(look is not None), int(link is not None)
         if look:
@@ -89,12 +99,28 @@ class Bench:
         went = self.links.pop(-(at - DELAY), None)
         if went:
             self._decide(at, went)
+        elif self.parked and self.rng.random() < 0.004:
+            slot = self.rng.choice(sorted(self.parked))
+            dut.leaving_valid.value, dut.leaving_payload_queue.value = 1, (slot - SLOTS) // CLASSES
+            dut.leaving_payload_klass.value = slot % CLASSES
+            self._leaves(slot, at)
+            self.left += 1
         if link:
             self.links[-at] = link
 
     def _decide(self, at: int, link: Arrival) -> None:
         """What the model says of a link that goes on in that cycle; grants of earlier cycles are known."""
+        slot, held = link.found.slot, self.parked.get(link.found.slot) if link.found.classed else None
+        known = link.found.kind in ("barred", "joinable")
         group = self.model.link(at, link.queue, link.found, Member(link.frame, link.time_ns), link.index)
+        self.acts = (0, 0)
+        if link.found.classed and known and group is not None:
+            self.late += held is not None and held.deadline_ns is not None and 32 * (at - 1) // 5 >= held.deadline_ns
+            self.acts = (int(held is not None), int(group.deadline_ns is not None))
+            if held:
+                self._leaves(slot, at)
+            if group.deadline_ns is not None:
+                self.parked[slot] = group
         joins = group is None
         if group is None:
             group = self.model.open[link.found.slot][1]
@@ -102,20 +128,40 @@ class Bench:
             self.joined += 1
             self.largest = max(self.largest, len(group.members))
         else:
-            self.fifo[link.queue].append(group)
+            if not self.acts[1]:
+                self.fifo[link.queue].append(group)
             self.ids[id(group)] = [link.id]
             self.opened += 1
         self.expected = link, group, joins
+
+    def _leaves(self, slot: int, at: int) -> None:
+        """A class's group goes to its queue in that cycle."""
+        group = self.parked.pop(slot)
+        group.granted = at
+        self.fifo[group.queue].append(group)
 
     def _compare(self) -> None:
         dut = self.dut
         self.evicted += int(dut.evicted.value)
         assert int(dut.link_valid.value) == int(self.expected is not None), f"cycle {self.cycle}"
+        acts = (int(dut.close_valid.value), int(dut.park_valid.value))
+        assert acts == (self.acts if self.expected else (0, 0)), f"cycle {self.cycle}: closes, parks {acts}"
         if self.expected is None:
+            assert not int(dut.put_valid.value)
             return
         link, group, joins = self.expected
         self.expected = None
         got = {name: int(getattr(dut, f"link_payload_{name}").value) for name in ("queue", "id", "joins")}
+        assert int(dut.put_valid.value) == int(not joins and not acts[1]), f"cycle {self.cycle}"
+        if acts[1]:
+            deadline = group.deadline_ns
+            place = (link.queue, link.found.slot % CLASSES, link.id, deadline)
+            assert place == tuple(
+                int(getattr(dut, f"park_payload_{n}").value) for n in ("place_queue", "place_klass", "id", "deadline")
+            )
+        if acts[0]:
+            assert int(dut.close_payload_queue.value) == link.queue
+            assert int(dut.close_payload_klass.value) == link.found.slot % CLASSES
         assert got == {"queue": link.queue, "id": link.id, "joins": int(joins)}, f"cycle {self.cycle}: {got}"
         frames = [m.frame for m in group.members]
         size = {"packets": len(frames), "bytes": sum(map(len, frames))}
@@ -138,6 +184,7 @@ class Bench:
         dut.tag_payload_tag_kind.value = KINDS.index(found.kind)
         dut.tag_payload_tag_slot.value = max(found.slot, 0)
         dut.tag_payload_tag_number.value = max(found.number, 0)
+        dut.tag_payload_tag_epoch.value = 0
 
     def grant(self, queue: int) -> None:
         """In the next cycle."""
@@ -165,11 +212,14 @@ def packet_of(rng: Any, flow: int, v6: bool, length: int) -> bytes:
 
 
 @cocotb.test()
-@cocotb.parametrize(l3=[False, True], tick=[0, 6, 16], grants=[0.02, 0.25])
-async def joins_what_fits(dut: Any, l3: bool, tick: int, grants: float) -> None:
+@cocotb.parametrize(l3=[False, True], tick=[0, 6, 16], grants=[0.02, 0.25], classes=[False, True])
+async def joins_what_fits(dut: Any, l3: bool, tick: int, grants: float, classes: bool) -> None:
     """Flows in few slots, four queues of which one does not merge, links two to many cycles apart, grants at any moment."""
-    limits = [Limits(), Limits(600, 8960, 448), None, Limits(9216, 900, 7)]
-    bench = await Bench(dut, f"joins {l3} {tick} {grants}", JumboFormat(l3=l3, tick=tick), limits).start()
+    jfets = (3000, 400) if classes else (None, None)
+    limits = [Limits(), Limits(600, 8960, 448, jfets[0]), None, Limits(9216, 900, 7, jfets[1])]
+    bench = await Bench(
+        dut, f"joins {l3} {tick} {grants}" + " classes" * classes, JumboFormat(l3=l3, tick=tick), limits
+    ).start()
     rng = bench.rng
     now_ns = rng.getrandbits(47)
     last = dict.fromkeys(range(QUEUES), 0)
@@ -186,7 +236,16 @@ async def joins_what_fits(dut: Any, l3: bool, tick: int, grants: float) -> None:
         if at - last[queue] >= 4 and at - last_any >= 2 and rng.random() < 0.6:
             kind = rng.choice((3,) * 12 + (2, 1, 0))
             frame = packet_of(rng, number, v6, rng.choice((20, 46, rng.randrange(20, 300), rng.randrange(20, 1500))))
-            found = Found(KINDS[kind], slot if kind >= 2 else -1, number if kind >= 2 else -1, parse_packet(frame))
+            classed = classes and queue in (1, 3)
+            if classed:
+                slot, kind = SLOTS + CLASSES * queue + slot % 3 * 5, kind if kind != 1 else 2
+            found = Found(
+                KINDS[kind],
+                slot if kind >= 2 else -1,
+                number if kind >= 2 else -1,
+                parse_packet(frame),
+                classed and kind >= 2,
+            )
             arrival = Arrival(n % 2048, queue, found, frame, now_ns % (1 << 48), rng.randrange(2048))
             last[queue] = last_any = at
             bench.tag(arrival.index, found)
@@ -199,9 +258,12 @@ async def joins_what_fits(dut: Any, l3: bool, tick: int, grants: float) -> None:
             bench.grant(rng.choice(choices))
     cocotb.log.info("%d joined, %d opened, %d in the cycle of the grant, %d evicted, largest %d",
                     bench.joined, bench.opened, bench.at_last, bench.evicted, bench.largest)  # fmt: skip
-    assert bench.joined > 100 and bench.opened > 200 and bench.evicted > 20
+    assert bench.joined > 100 and bench.opened > 200 and bench.evicted > (5 if classes else 20)
     if grants < 0.1:
-        assert bench.largest >= 7
+        assert bench.largest >= (5 if classes else 7)
+    if classes:
+        cocotb.log.info("%d came late, %d left", bench.late, bench.left)
+        assert bench.late > 8 and bench.left > 3
 
 
 @cocotb.test()

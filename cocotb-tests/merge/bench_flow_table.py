@@ -10,23 +10,42 @@ from cocotb.triggers import RisingEdge
 from axis import seeded, start
 from flow_stimulus import frame
 from golden.frame import classify
-from golden.merge import FlowTable, Found
+from golden.merge import CLASSES, FlowTable, Found, Rule
 from weir_sim.jumbo.packet import ethernet_length
 
 SLOTS, PROTOCOL = 256, 253
+ALL_SLOTS = SLOTS + 4 * CLASSES
 LATEST = 10
 """cycles from a packet's end to its tag, at most"""
 KINDS = ("none", "unknown", "barred", "joinable")
 MAP = [0] * 64
 
 
+def table_pins(rules: tuple[Rule, ...], unmatched: int | None) -> dict[str, int]:
+    """The match table at the unit's ports; unused rules would match everything."""
+    pins = {
+        "matching_actions_unmatchedBypass": int(unmatched is None),
+        "matching_actions_unmatchedClass": unmatched or 0,
+    }
+    for n in range(16):
+        rule = rules[n] if n < len(rules) else None
+        name, up = f"matching_actions_rules_{n}", 32 * (rule is not None and rule.version == 4)
+        pins |= {f"{name}_enable": int(rule is not None), f"{name}_v6": int(rule is not None and rule.version == 6),
+                 f"{name}_bypass": int(rule is not None and rule.klass is None),
+                 f"{name}_klass": rule.klass or 0 if rule else 0, f"matching_values_{n}": rule.value << up if rule else 0,
+                 f"matching_masks_{n}": rule.mask << up if rule else 0}  # fmt: skip
+    return pins
+
+
 class Bench:
     """Packets word by word, with gaps; tags as they come."""
 
-    def __init__(self, dut: Any, name: str, gap: float) -> None:
+    def __init__(self, dut: Any, name: str, gap: float, classed: tuple[int, ...] = ()) -> None:
         self.dut, self.rng, self.gap = dut, seeded(name), gap
         self.cycle = 0
-        self.model = FlowTable(PROTOCOL, SLOTS)
+        self.model = FlowTable(PROTOCOL, SLOTS, classed)
+        self.epochs: list[int] = []
+        """of the tags"""
         self.expected: list[tuple[int, int, Found]] = []
         """cycle of the end, index, what is to be found"""
         self.seen: list[tuple[int, int, int, int]] = []
@@ -36,10 +55,20 @@ class Bench:
         self.slowest = 0
 
     async def start(self) -> Bench:
-        await start(self.dut, word_valid=0, end_1=0, arrival_valid=0, protocol=PROTOCOL)
-        for _ in range(SLOTS + 8):
+        await start(self.dut, word_valid=0, end_1=0, arrival_valid=0, protocol=PROTOCOL, matchChanged=0,
+                    **table_pins((), 0))  # fmt: skip
+        for _ in range(ALL_SLOTS + 8):
             await self.step()
         return self
+
+    async def match(self, rules: tuple[Rule, ...], unmatched: int | None) -> None:
+        """Another match table, from the next cycle on."""
+        self.dut.matchChanged.value = 1
+        await self.step()
+        self.dut.matchChanged.value = 0
+        for name, value in table_pins(rules, unmatched).items():
+            getattr(self.dut, name).value = value
+        self.model.rules, self.model.unmatched = rules, unmatched
 
     async def step(self) -> None:
         """One cycle."""
@@ -64,8 +93,9 @@ class Bench:
                 assert known == got[3], f"the flow's number is {got[3]}, was {known}"
                 assert list(self.numbers.values()).count(got[3]) == 1, f"number {got[3]} was given twice"
             self.seen.append(got)
+            self.epochs.append(int(dut.tag_payload_tag_epoch.value))
 
-    async def send(self, data: bytes, arrives: bool, index: int, late: int = 0) -> None:
+    async def send(self, data: bytes, arrives: bool, index: int, late: int = 0, queue: int = 0) -> None:
         """A packet; `late`: its end comes so many cycles after its last word."""
         dut, rng = self.dut, self.rng
         words = [data[n : n + 16] for n in range(0, len(data), 16)]
@@ -88,8 +118,10 @@ class Bench:
         dut.arrival_payload_ipVersion.value = meta.ip_version
         dut.arrival_payload_tags.value = meta.ip_offset
         dut.arrival_payload_exempt.value = int(data[:5] == b"\x01\x80\xc2\x00\x00" and data[5] < 16)
+        dut.arrival_payload_queue.value = queue
+        dut.arrival_payload_classed.value = int(queue in self.model.classed)
         if arrives:
-            self.expected.append((end, index, self.model.look_up(data)))
+            self.expected.append((end, index, self.model.look_up(data, queue)))
 
     async def drain(self) -> None:
         """Until every tag has come."""
@@ -180,10 +212,41 @@ async def knows_nothing_until_it_is_empty(dut: Any) -> None:
     for n, one in enumerate(data[:8]):
         await bench.send(one, True, n)
         bench.expected[-1] = (*bench.expected[-1][:2], Found("none", -1, -1, None))
-    for _ in range(SLOTS + 8):
+    for _ in range(ALL_SLOTS + 8):
         await bench.step()
     bench.model = FlowTable(PROTOCOL, SLOTS)
     for n, one in enumerate(data):
         await bench.send(one, True, n)
     await bench.drain()
     assert len(bench.numbers) > 10
+
+
+RULES = (Rule(4, 0x0A000100, 0xFFFFFFFF, 1), Rule(4, 0x0A010102, 0xFF01FFFF, None), Rule(6, 0xFD01 << 48, 0xFFFF << 48, 7),
+         Rule(4, 0x0A010000, 0xFFFF0000, 15), Rule(6, 0xFC << 56, 0xFE << 56, None))  # fmt: skip
+
+
+@cocotb.test()
+@cocotb.parametrize(gap=[0.0, 0.4], longest=[4, 400], odd=[0.0, 0.4])
+async def tells_classes_by_the_destination(dut: Any, gap: float, longest: int, odd: float) -> None:
+    """Queues 1 and 3 by class, the others by flow; bypasses hold for both. The table is changed now and then, and each tag has its epoch."""
+    bench = await Bench(dut, f"classes {gap} {longest} {odd}", gap, (1, 3)).start()
+    rng, index, changes = bench.rng, 0, []
+    for n in range(1500):
+        if n % 250 == 0:
+            await bench.drain()
+            changes.append(len(bench.seen))
+            rules = tuple(rng.sample(RULES, rng.randrange(1, 6))) + (Rule(4, 0, 0xFF000001, 3),) * rng.randrange(2)
+            await bench.match(rules[: 1 + n // 250], (4, None)[n // 250 % 2])
+        data = frame(rng, longest=longest, odd=odd)
+        await bench.send(data, rng.random() < 0.95, index, queue=rng.randrange(4))
+        index = (index + 1) % 2048
+    await bench.drain()
+    told = [e if seen[1] else None for e, seen in zip(bench.epochs, bench.seen, strict=True)]
+    groups = [set(told[a:b]) - {None} for a, b in zip(changes, [*changes[1:], len(told)], strict=True)]
+    assert all(len(g) <= 1 for g in groups) and len(set.union(*groups)) == sum(map(len, groups)) > 3, groups
+    kinds = [KINDS[kind] for _, kind, _, _ in bench.seen]
+    places = {slot for _, kind, slot, _ in bench.seen if kind >= 2 and slot >= SLOTS}
+    cocotb.log.info(
+        "%d places of classes, %d numbers, %d cycles at most", len(places), len(bench.numbers), bench.slowest
+    )
+    assert bench.slowest <= LATEST and len(places) >= 6 and kinds.count("none") > 100 < kinds.count("joinable")

@@ -25,3 +25,8 @@ def test_sums() -> None:
 @pytest.mark.timeout(300)
 def test_mark_words() -> None:
     run_bench("MarkWords", "bench_mark_words")
+
+
+@pytest.mark.timeout(300)
+def test_parking() -> None:
+    run_bench("Parking", "bench_parking")

@@ -50,16 +50,19 @@ class Expected:
 async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues: int, joins: float) -> None:
     """Links, joins and grants at random and as often as they may come; every descriptor comes out as it went in.
 
-    A join may come in the cycle of its group's grant. `hold` is high now and then.
+    A join may come in the cycle of its group's grant. Some groups are parked: they are appended later, and may be joined meanwhile.
+    `hold` is high now and then.
     """
     rng = seeded(f"order {link} {grant} {queues} {joins}")
-    await start(dut, link_valid=0, grant_valid=0, hold=0, link_payload_joins=0)
+    await start(dut, link_valid=0, append_valid=0, grant_valid=0, hold=0, link_payload_joins=0)
     model: list[deque[Group]] = [deque() for _ in range(QUEUES)]
     free = deque(rng.sample(range(IDS), IDS))
     expected: deque[Expected] = deque()
     linked = granted = -INTERVAL
     touched = [0] * QUEUES
-    departures = same_cycle = last_moment = largest = 0
+    departures = same_cycle = last_moment = largest = appended = 0
+    parked: list[tuple[int, Group]] = []
+    """queue and group"""
     hold = walking = 0
     held = -9
     holds = [0]
@@ -97,7 +100,8 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
                 assert (ready >> q & 1) == bool(model[q]), f"cycle {cycle}: ready of queue {q} with {len(model[q])}"
                 assert (empty >> q & 1) != bool(model[q]), f"cycle {cycle}: empty of queue {q} with {len(model[q])}"
         # the next cycle, cycle + 1
-        dut.grant_valid.value = dut.link_valid.value = dut.link_payload_joins.value = 0
+        dut.grant_valid.value = dut.link_valid.value = dut.link_payload_joins.value = dut.append_valid.value = 0
+        appends: tuple[int, Group] | None = None
         if hold or rng.random() < 0.01:
             hold = rng.random() < 0.8
         # a step may have been kept back a moment ago
@@ -125,6 +129,7 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
                 queue = came[0]
             descriptor = {name: rng.getrandbits(width) for name, width in FIELDS.items()}
             open_groups = list(model[queue]) + ([popped] if popped is not None and queue == came[0] else [])
+            open_groups += [g for q, g in parked if q == queue]
             open_groups = [g for g in open_groups if len(g.packets) < 448]
             dut.link_valid.value, dut.link_payload_queue.value, dut.link_payload_id.value = 1, queue, number
             for name, value in descriptor.items():
@@ -137,15 +142,26 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
                 last_moment += group is popped
             else:
                 group = Group([])
-                same_cycle += popped is not None and queue == came[0] and not model[queue]
-                model[queue].append(group)
-                touched[queue] = cycle + 1
+                if joins and not last and rng.random() < 0.3:
+                    parked.append((queue, group))
+                else:
+                    appends = queue, group
             group.packets.append((number, descriptor))
             group.bytes, group.ect = rng.randrange(1 << 14), rng.randrange(2)
             dut.link_payload_group_packets.value = len(group.packets)
             dut.link_payload_group_bytes.value, dut.link_payload_group_ect.value = group.bytes, group.ect
             largest = max(largest, len(group.packets))
             linked = cycle + 1
+        if appends is None and parked and rng.random() < 0.2:
+            appends = parked.pop(rng.randrange(len(parked)))
+            appended += 1
+        if appends is not None:
+            queue, group = appends
+            same_cycle += popped is not None and queue == came[0] and not model[queue]
+            model[queue].append(group)
+            touched[queue] = cycle + 1
+            dut.append_valid.value, dut.append_payload_queue.value = 1, queue
+            dut.append_payload_id.value = group.packets[0][0]
         if popped is not None:
             for n, (number, descriptor) in enumerate(popped.packets):
                 expected.append(Expected(cycle + 1 + LATENCY + INTERVAL * n, *came, number, descriptor, n == 0,
@@ -154,16 +170,17 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
     if grant > link and not joins:
         assert same_cycle > 1, same_cycle
     if joins and link >= 0.5:
-        assert last_moment > 1 and largest > 2, (last_moment, largest)
+        assert last_moment > 1 and largest > 2 and appended > 20, (last_moment, largest, appended)
 
 
 @cocotb.test()
 async def makes_an_empty_queue_ready_in_the_next_cycle(dut: Any) -> None:
-    await start(dut, link_valid=0, grant_valid=0, hold=0, link_payload_joins=0)
+    await start(dut, link_valid=0, append_valid=0, grant_valid=0, hold=0, link_payload_joins=0)
     for queue in range(QUEUES):
         dut.link_valid.value, dut.link_payload_queue.value, dut.link_payload_id.value = 1, queue, queue
+        dut.append_valid.value, dut.append_payload_queue.value, dut.append_payload_id.value = 1, queue, queue
         await RisingEdge(dut.clk)
-        dut.link_valid.value = 0
+        dut.link_valid.value = dut.append_valid.value = 0
         assert int(dut.ready.value) >> queue & 1 == 0
         await RisingEdge(dut.clk)
         assert int(dut.ready.value) >> queue & 1 == 1 and int(dut.empty.value) >> queue & 1 == 0

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import ipaddress
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from golden.merge import FlowTable, Group, Limits, Member, MergeModel, marked, toeplitz
+from golden.merge import FlowTable, Group, Limits, Member, MergeModel, Rule, marked, toeplitz
 from jumbo_frames import ipv4, traffic
 from weir_sim.core import Core
 from weir_sim.jumbo.packet import JumboFormat, parse_packet, u16
@@ -24,6 +25,12 @@ LINK = 13
 """cycles from the time of a decision's request to its link, in a build with RED; FN ten more"""
 
 
+APPENDED = 2
+"""cycles from the one in which a class's timer has ended to the first in which its group may be granted"""
+ACCURACY_NS = 100
+"""of the timers"""
+
+
 def cycle_of(time_ns: int) -> int:
     """The cycle that begins at that time (floor(32 k / 5) ns)."""
     return -(-5 * time_ns // 32)
@@ -34,7 +41,8 @@ def configure(core: Core, form: JumboFormat, limits: dict[int, Limits]) -> None:
     core.csr_write(JUMBO, form.l3 << 4 | form.tick << 8)
     core.csr_write(CORE_APPLY, 1)
     for queue, limit in limits.items():
-        core.device.merge(queue, "flow", limit.max_bytes, limit.max_sum, limit.max_count)
+        mode = {"mode": "flow"} if limit.jfet_ns is None else {"mode": "class", "jfet": f"{limit.jfet_ns}ns"}
+        core.device.merge(queue, max_bytes=limit.max_bytes, max_sum=limit.max_sum, max_count=limit.max_count, **mode)
 
 
 @dataclass
@@ -77,17 +85,42 @@ def expected_frame(members: list[Member], left: list[bool], form: JumboFormat, n
     return bytes(head) + counts + frame[content + 4 : content + 6] + table + frame[content + 6 + 4 * sum(left) :]
 
 
+def next_of(waiting: list[Group], cycle: int, seq: int) -> Group:
+    """The group that a queue of classes gives at a grant: it has closed, and none that certainly closed before it waits."""
+    group = next(g for g in waiting if g.seqs[0] == seq)
+    waiting.remove(group)
+    earliest, _ = closing(group)
+    assert cycle >= earliest, f"packet {seq} was granted in cycle {cycle}, its group closes in {earliest}"
+    for other in waiting:
+        assert closing(other)[1] >= earliest, (
+            f"packet {seq} was granted before {other.seqs[0]}, whose group closed before"
+        )
+    return group
+
+
+def closing(group: Group) -> tuple[int, int]:
+    """The first cycle in which a group may be granted, and the last."""
+    if group.closes is not None and (group.deadline_ns is None or 32 * group.closes // 5 < group.deadline_ns):
+        return group.closes + 1, group.closes + 8
+    if group.deadline_ns is None:
+        return group.opened + 1, group.opened + 8
+    return cycle_of(group.deadline_ns) + APPENDED, cycle_of(group.deadline_ns + ACCURACY_NS)
+
+
 def check(core: Core, frames: list[bytes], form: JumboFormat, limits: dict[int, Limits], slow: Iterable[int] = (),
-          decides: Iterable[int] = ()) -> Outcome:  # fmt: skip
+          decides: Iterable[int] = (), rules: Sequence[Rule] = (), unmatched: int | None = 0) -> Outcome:  # fmt: skip
     """Derives every frame that must have left from the trace and the frames, and compares all of them.
 
     `slow`: queues of FN; `decides`: queues whose policy decides at the departure.
     """
     model = MergeModel(form, [limits.get(q) for q in range(4)])
-    table = FlowTable(form.protocol, SLOTS)
-    found = [table.look_up(f) for f in frames]
+    records = core.trace()
+    queues = {int(r["seq"]): int(r["queue"]) for r in records if r["kind"] == ARRIVAL}
+    classed = {q for q, limit in limits.items() if limit.jfet_ns is not None}
+    table = FlowTable(form.protocol, SLOTS, classed, rules, unmatched)
+    found = [table.look_up(f, queues[seq]) for seq, f in enumerate(frames)]
     events: list[tuple[int, int, int, Any]] = []
-    for r in core.trace():
+    for r in records:
         seq, queue, time = int(r["seq"]), int(r["queue"]), int(r["time_ns"])
         if r["kind"] == ARRIVAL:
             if r["action"] != DROP:
@@ -114,7 +147,7 @@ def check(core: Core, frames: list[bytes], form: JumboFormat, limits: dict[int, 
             assert cycle == due or (waits and due < cycle < due + 30), f"packet {seq} left in cycle {cycle}, not {due}"
         else:
             assert cycle >= last + 4
-            group = fifo[queue].pop(0)
+            group = next_of(fifo[queue], cycle, seq) if queue in classed else fifo[queue].pop(0)
             assert seq == group.seqs[0], f"packet {seq} was granted, not {group.seqs[0]}"
             group.granted = cycle
             groups.append(group)
@@ -162,8 +195,16 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+def written(rule: Rule) -> tuple[str, int | str]:
+    """A rule as `Device.match` takes it."""
+    size = 4 if rule.version == 4 else 8
+    parts = [v.to_bytes(size, "big") + bytes(8) * (size == 8) for v in (rule.value, rule.mask)]
+    return "&".join(str(ipaddress.ip_address(p)) for p in parts), "bypass" if rule.klass is None else rule.klass
+
+
 def run(rng: random.Random, frames: list[bytes], form: JumboFormat, limits: dict[int, Limits], rate: str,
-        policies: tuple[str, ...] = ("drop-tail",), line: str = "raw") -> Outcome:  # fmt: skip
+        policies: tuple[str, ...] = ("drop-tail",), line: str = "raw", rules: Sequence[Rule] = (),
+        unmatched: int | None = 0) -> Outcome:  # fmt: skip
     """Frames at line rate into a core whose queues are served at `rate`; `policies` of queue 0, 1, ..., again from the first."""
     core = Core(egress="mac", line=line)
     device = core.device
@@ -173,6 +214,7 @@ def run(rng: random.Random, frames: list[bytes], form: JumboFormat, limits: dict
     device.dscp_map([d % 4 for d in range(64)])
     device.shape(rate)
     configure(core, form, limits)
+    device.match({n: written(rule) for n, rule in enumerate(rules)}, "bypass" if unmatched is None else unmatched)
     device.trace_enable()
     for frame in frames:
         core.send(frame, core.now_ns + 1000)
@@ -183,7 +225,7 @@ def run(rng: random.Random, frames: list[bytes], form: JumboFormat, limits: dict
     assert live.held_packets == 0 and live.free_cells == device.capabilities.cells - 1
     slow = [q for q in range(4) if names[q] == "fn"]
     decides = [q for q in range(4) if names[q].startswith(("codel", "pi2"))]
-    seen = check(core, frames, form, limits, slow, decides)
+    seen = check(core, frames, form, limits, slow, decides, rules, unmatched)
     built = [g for g in seen.groups if len(g.members) > 1 and g.sent]
     assert stats.core.jumbo_out.packets == len(built)
     assert stats.core.merged.packets == sum(g.sent for g in built)
@@ -378,3 +420,150 @@ def test_resets_and_link_losses_in_the_middle_of_groups(seed: int) -> None:
             if not frame.bad:
                 dissect(frame.data, JumboFormat(protocol=252))  # of 253 there are packets that are none
     assert built + stats.core.jumbo_out.packets > 20 and walks > 2
+
+
+def spread(frame: bytes) -> bytes:
+    """The frame to a destination that depends on its source: addresses of a few networks."""
+    packet = parse_packet(frame)
+    if packet is None or len(packet.ip) < (20 if packet.version == 4 else 40):
+        return frame
+    data, start = bytearray(frame), len(packet.ethernet)
+    if packet.version == 6:
+        data[start + 27] = data[start + 23]
+    else:
+        data[start + 18] = data[start + 15]
+        head = start + 4 * (data[start] & 15)
+        data[start + 10 : start + 12] = bytes(2)
+        data[start + 10 : start + 12] = header_checksum(bytes(data[start:head])).to_bytes(2, "big")
+    return bytes(data)
+
+
+RULES = (
+    Rule(4, 0x0A000102, 0xFFFFFFFF, 3),
+    Rule(6, 0xFD00_0002 << 32, 0xFFFF_FFFF << 32, 15),
+    Rule(4, 0x0A000200, 0xFF00FF00, None),
+    Rule(4, 0x0A000000, 0xFFFFFC00, 3),
+    Rule(6, 0xFD00_0003 << 32, 0xFFFF_FFFF << 32, None),
+    Rule(6, 0xFD00_0000 << 32, 0xFF00_0000 << 32, 9),
+)
+"""IPv4 and IPv6, bypasses, rules behind others that are more special, a mask with a hole"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("l3", [False, True], ids=["l2", "l3"])
+def test_classes(seed: int, l3: bool) -> None:
+    """Groups by class beside groups by flow and a queue without merging: the frames, and the times at which groups close."""
+    rng = random.Random(seed)
+    form = JumboFormat(l3=l3, tick=rng.choice((0, 6, 16)))
+    sizes = ((9216, 8960, 448), (1500, 8960, 448), (9216, 3000, 448), (9216, 8960, 5))
+    limits = {q: Limits(*rng.choice(sizes), jfet_ns=jfet) for q, jfet in ((0, 20_000), (2, 700), (3, None))}
+    frames = [spread(frame) for _, frame in traffic(rng, 3000, longest=600)]
+    unmatched = (0, None)[seed % 2]
+    seen = run(
+        rng, frames, form, limits, ("1Gbit", "8Gbit")[seed // 2], ("drop-tail", "red"), rules=RULES, unmatched=unmatched
+    )
+    print(f"merge factor {seen.factor:.2f}, {seen.in_groups:.0%} in groups, largest {max(seen.sizes)}")
+    assert seen.in_groups > 0.2
+
+
+def test_a_class_closes_when_its_timer_ends() -> None:
+    """Over an idle link every group leaves within 100 ns of the end of its timer, whatever comes at that moment."""
+    core = Core(egress="mac", line="raw")
+    device = core.device
+    device.match({n: (f"10.{n}.0.0/16", n) for n in range(16)}, "bypass")
+    device.dscp_map([d % 4 for d in range(64)])
+    limits = {q: Limits(jfet_ns=j) for q, j in enumerate((1, 500, 5003, 40_000))}
+    configure(core, JumboFormat(), limits)
+    device.trace_enable()
+    rng, frames = random.Random(4), []
+    for n in range(1500):
+        frame = bytearray(ipv4(46, 0, dscp=rng.randrange(4), number=n))
+        frame[31] = rng.randrange(18)
+        frames.append(bytes(frame))
+        core.send(frames[-1], core.line_free_ns + (0 if n % 100 < 16 else rng.randrange(3000)))
+    core.run_idle()
+    rules = [Rule(4, 0x0A000000 + (n << 16), 0xFFFF0000, n) for n in range(16)]
+    groups = check(core, frames, JumboFormat(), limits, rules=rules, unmatched=None).groups
+    timed = [
+        g
+        for g in groups
+        if g.deadline_ns is not None and (g.closes is None or 32 * g.closes // 5 > g.deadline_ns + 200)
+    ]
+    late = []
+    for group in timed:
+        before = max(
+            (g.granted for g in groups if g.granted and group.granted and g.granted < group.granted), default=0
+        )
+        if before is not None and group.granted and before < cycle_of(group.deadline_ns) - 300:  # type: ignore[operator]
+            late.append(32 * group.granted / 5 - group.deadline_ns)  # type: ignore[operator]
+    print(
+        f"{len(timed)} groups closed by the timer; {len(late)} over an idle link, {min(late):.1f} to {max(late):.1f} ns after its end"
+    )
+    assert len(late) > 20 and 0 <= min(late) and max(late) <= 100
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_change_of_the_configuration_reorders_a_flow(seed: int) -> None:
+    """Modes, timers, the match table, form and tick change under traffic: every packet leaves once, whole, each flow in order."""
+    rng = random.Random(seed)
+    core = Core(egress="mac", line="10gbe")
+    device = core.device
+    device.dscp_map([d % 2 for d in range(64)])
+    device.queue_replace(1, policy="drop-tail", limit="1000KB")
+    device.shape("3Gbit")
+    frames = [spread(ipv4(rng.randrange(20, 300), rng.randrange(12), dscp=rng.randrange(2), number=n,
+                          fragment=rng.choice((0,) * 20 + (5,)))) for n in range(4000)]  # fmt: skip
+    for frame in frames:
+        core.send(frame)
+    while core.now_ns < core.line_free_ns:
+        core.run_cycles(rng.randrange(20, 900))
+        queue, what = rng.randrange(2), rng.randrange(4)
+        if what == 0:
+            device.merge(queue, rng.choice(("off", "flow", "class", "class")), jfet=rng.choice(("1ns", "2us", "30us")))
+        elif what == 1:
+            rules = rng.sample(RULES, rng.randrange(4))
+            device.match({n: written(rule) for n, rule in enumerate(rules)}, rng.choice((0, 7, "bypass")))
+        elif what == 2:
+            device.jumbo("opaque", form=rng.choice(("l2", "l3")), tick=rng.randrange(1, 16))
+        else:
+            core.csr_write(0x300 + 4 * rng.randrange(64), rng.getrandbits(32))
+    core.run_idle()
+    stats, live = core.stats(), device.core_live()
+    assert not any(getattr(q, n).packets for q in stats.queues for n in ("early", "forced", "overflow"))
+    assert (live.held_packets, live.free_cells) == (0, device.capabilities.cells - 1)
+    out: list[bytes] = []
+    for frame in core.recv():
+        jumbo = dissect(frame.data)
+        out += split(jumbo).frames if jumbo else [frame.data]
+    assert Counter(out) == Counter(frames)
+    for key in {(f[15], f[26:38]) for f in frames}:
+        sent = [f for f in frames if (f[15], f[26:38]) == key]
+        assert [f for f in out if (f[15], f[26:38]) == key] == sent
+    built = stats.core.jumbo_out.packets
+    print(f"{built} jumbo frames of {stats.core.merged.packets} packets")
+    assert built > 100
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_drop_from_front_takes_parked_groups(seed: int) -> None:
+    """A queue over its limit with nothing but parked groups: the oldest goes to the head and is dropped; nothing hangs."""
+    rng = random.Random(seed)
+    core = Core(egress="mac", line="10gbe")
+    device = core.device
+    device.queue_replace(0, policy="drop-tail", limit="6000", front=1)
+    device.match({n: (f"10.{n}.0.0/16", n) for n in range(16)})
+    device.merge(0, "class", jfet="1s")
+    for n in range(600):
+        frame = bytearray(ipv4(rng.randrange(46, 400), 0, number=n))
+        frame[31] = rng.randrange(16)
+        core.send(bytes(frame))
+    core.run_until(core.line_free_ns + 5000)
+    live = device.live(0)
+    dropped = core.stats().queues[0].front.packets
+    print(f"{dropped} dropped, {live.packets} packets parked in {live.frames} groups")
+    assert 0 < live.bytes <= 6000 and 1 < live.frames <= 16 and dropped > 200
+    start = core.now_ns
+    core.run_idle()
+    assert core.now_ns - start > 990_000_000, "the timers have not been waited for"
+    assert core.stats().frames_out > 0 and device.core_live().held_packets == 0
+    assert device.core_live().free_cells == device.capabilities.cells - 1

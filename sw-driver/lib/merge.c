@@ -1,11 +1,15 @@
 /* Which packets of a queue are merged into jumbo frames (docs/modules/merge.md). */
 #include "device.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAX_BYTES 9216U
 #define MAX_SUM 8960U
 #define MAX_COUNT 448U
+#define JFET 100.0 /* microseconds */
+#define JFET_LEAST 0.001
+#define JFET_MOST 1e6
 #define WORDS 4
 
 _Static_assert(WEIR_Q_MERGE_MAX_BYTES == WEIR_Q_MERGE + 4 && WEIR_Q_MERGE_MAX_SUM == WEIR_Q_MERGE + 8 &&
@@ -18,10 +22,11 @@ int weir_merges(const struct weir *w)
 }
 
 /* Words and APPLY are one request. */
-static int write_merge(struct weir *w, unsigned int queue, const uint32_t *values)
+static int write_merge(struct weir *w, unsigned int queue, const uint32_t *values, uint32_t jfet)
 {
 	uint32_t words[WORDS], one = WEIR_ONE;
 	const struct weir_access list[] = {
+		{ weir_queue_address(queue, WEIR_Q_MERGE_JFET), 1, &jfet, true },
 		{ weir_queue_address(queue, WEIR_Q_MERGE), WORDS, words, true },
 		{ weir_queue_address(queue, WEIR_Q_APPLY), 1, &one, true },
 	};
@@ -50,14 +55,19 @@ static int set_merge(struct weir *w, unsigned int queue, const struct weir_merge
 		merge.max_sum = MAX_SUM;
 	if (!merge.max_count)
 		merge.max_count = MAX_COUNT;
-	if (!status && merge.mode != WEIR_MERGE_OFF && merge.mode != WEIR_MERGE_FLOW)
-		status = weir_fail(WEIR_E_RANGE, "merge mode %d is out of range: allowed is 0 (off) or 1 (flow); try 1", merge.mode);
+	if (merge.jfet == 0)
+		merge.jfet = JFET;
+	if (!status && (merge.mode < WEIR_MERGE_OFF || merge.mode > WEIR_MERGE_CLASS))
+		status = weir_fail(WEIR_E_RANGE, "merge mode %d is out of range: allowed is 0 (off), 1 (flow) or 2 (class); try 1",
+				   merge.mode);
 	if (!status)
 		status = check_limit("max_bytes", merge.max_bytes, 64, MAX_BYTES);
 	if (!status)
 		status = check_limit("max_sum", merge.max_sum, 40, MAX_SUM);
 	if (!status)
 		status = check_limit("max_count", merge.max_count, 2, MAX_COUNT);
+	if (!status && !(merge.jfet >= JFET_LEAST && merge.jfet <= JFET_MOST))
+		status = weir_fail(WEIR_E_RANGE, "merge jfet %gus is out of range: allowed is 1ns to 1s; try 100us", merge.jfet);
 	if (status)
 		return status;
 	if (!weir_merges(w)) {
@@ -67,7 +77,7 @@ static int set_merge(struct weir *w, unsigned int queue, const struct weir_merge
 	}
 	const uint32_t words[] = { (uint32_t)merge.mode << WEIR_Q_MERGE_MODE_SHIFT, merge.max_bytes, merge.max_sum, merge.max_count };
 
-	return write_merge(w, queue, words);
+	return write_merge(w, queue, words, (uint32_t)lround(merge.jfet * 1000));
 }
 
 int weir_set_merge(struct weir *w, unsigned int queue, const struct weir_merge *merge)
@@ -77,18 +87,24 @@ int weir_set_merge(struct weir *w, unsigned int queue, const struct weir_merge *
 
 static int get_merge(struct weir *w, unsigned int queue, struct weir_merge *merge)
 {
-	uint32_t words[WORDS] = { 0 };
-	const struct weir_access access = { weir_queue_address(queue, WEIR_Q_MERGE), WORDS, words, false };
+	uint32_t words[WORDS] = { 0 }, jfet = 0;
+	const struct weir_access list[] = {
+		{ weir_queue_address(queue, WEIR_Q_MERGE), WORDS, words, false },
+		{ weir_queue_address(queue, WEIR_Q_MERGE_JFET), 1, &jfet, false },
+	};
 	int status = weir_check_queue(w, queue);
 
 	if (!status && weir_merges(w))
-		status = weir_transfer(w, &access, 1);
+		status = weir_transfer(w, list, WEIR_LENGTH(list));
 	if (status)
 		return status;
-	merge->mode = WEIR_TAKE(WEIR_Q_MERGE_MODE, words[0]) == WEIR_MERGE_FLOW ? WEIR_MERGE_FLOW : WEIR_MERGE_OFF;
+	merge->mode = (int)WEIR_TAKE(WEIR_Q_MERGE_MODE, words[0]);
+	if (merge->mode > WEIR_MERGE_CLASS)
+		merge->mode = WEIR_MERGE_OFF;
 	merge->max_bytes = words[1];
 	merge->max_sum = words[2];
 	merge->max_count = words[3];
+	merge->jfet = jfet / 1000.0;
 	return WEIR_OK;
 }
 
@@ -99,5 +115,12 @@ int weir_get_merge(struct weir *w, unsigned int queue, struct weir_merge *merge)
 
 int weir_parse_merge_mode(const char *text, int *mode)
 {
-	return weir_parse_either("merge mode", text, "off", "flow", mode);
+	static const char *const names[] = { "off", "flow", "class" };
+
+	for (size_t i = 0; i < WEIR_LENGTH(names); i++)
+		if (!strcmp(text, names[i])) {
+			*mode = (int)i;
+			return WEIR_OK;
+		}
+	return weir_fail(WEIR_E_UNKNOWN, "merge mode '%s' is not known; allowed is off, flow or class", text);
 }

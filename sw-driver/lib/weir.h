@@ -383,7 +383,8 @@ int weir_parse_jumbo_mode(const char *text, int *mode);
 /* Which packets of a queue are merged into jumbo frames. */
 enum weir_merge_mode {
 	WEIR_MERGE_OFF,
-	WEIR_MERGE_FLOW /* those of one flow, whatever waits (JFEPM) */
+	WEIR_MERGE_FLOW, /* those of one flow, whatever waits (JFEPM) */
+	WEIR_MERGE_CLASS /* those of one class of the match table, for a time (JumboGen) */
 };
 
 struct weir_merge {
@@ -391,14 +392,38 @@ struct weir_merge {
 	unsigned int max_bytes; /* of the jumbo frame without FCS, 64 to 9216; 0 for 9216 */
 	unsigned int max_sum;   /* of its IP packets, 40 to 8960; 0 for 8960 */
 	unsigned int max_count; /* packets, 2 to 448; 0 for 448 */
+	double jfet;            /* by class: microseconds from a group's first packet to its close, 0.001 to 1e6; 0 for 100 */
 };
 
 /* A change closes the groups that wait in the queue. */
 int weir_set_merge(struct weir *w, unsigned int queue, const struct weir_merge *merge);
 /* Off, and 0, from a core that cannot merge. */
 int weir_get_merge(struct weir *w, unsigned int queue, struct weir_merge *merge);
-/* "off", "flow"; WEIR_E_UNKNOWN for others. */
+/* "off", "flow", "class"; WEIR_E_UNKNOWN for others. */
 int weir_parse_merge_mode(const char *text, int *mode);
+
+/* The match table: the first rule that matches a packet's destination says its class, or that it is left alone. */
+#define WEIR_MATCH_RULES 16
+#define WEIR_MATCH_BYPASS (-1) /* instead of a class: never merged, by flow or by class */
+
+struct weir_match {
+	int family; /* 4 or 6; 0: the rule is not used */
+	/* In network order, IPv4 in the first 4 bytes; bits outside of the mask do not count. Of IPv6 the first 64 bits may be told. */
+	uint8_t address[16], mask[16];
+	int group_class; /* 0 to 15, or WEIR_MATCH_BYPASS */
+};
+
+struct weir_match_table {
+	struct weir_match rules[WEIR_MATCH_RULES];
+	int unmatched; /* class of packets that no rule matches, or WEIR_MATCH_BYPASS */
+};
+
+/* A change closes all groups; while it is made, a few microseconds, nothing is merged. */
+int weir_set_matches(struct weir *w, const struct weir_match_table *table);
+/* No rules, and class 0, from a core that cannot merge. */
+int weir_get_matches(struct weir *w, struct weir_match_table *table);
+/* "10.1.0.0/16", "10.0.2.0&255.0.255.0", "2001:db8:1::/48": family, address and mask. */
+int weir_parse_match(const char *text, struct weir_match *rule);
 /* Takes over all core registers as they stand in the shadow. */
 int weir_core_apply(struct weir *w);
 

@@ -364,7 +364,7 @@ def test_merging(core: FakeCore, device: weir.Device) -> None:
     before = list(core.log)
     for arguments, sentence in (
         ((4, "flow"), "queue 4 is out of range"),
-        ((0, "class"), "merge mode 'class' is not known; allowed is off or flow"),
+        ((0, "classes"), "merge mode 'classes' is not known; allowed is off, flow or class"),
         ((0, "flow", 63), "merge max_bytes 63 is out of range: allowed is 64 to 9216"),
         ((0, "flow", 9217), "max_bytes 9217"),
         ((0, "flow", 0, 39), "merge max_sum 39 is out of range: allowed is 40 to 8960"),

@@ -126,7 +126,13 @@ REFUSED = [
     ("-x", "option '-x' is not known"),
     ("--jsn queue", "option '--jsn' is not known, did you mean '--json'?"),
     ("queue show -d", "-d needs a value"),
-    ("merge 0 class", "merge class: no core of this version is built with it"),
+    ("merge 0 class jfet 2s", "jfet 2e+06us is out of range: allowed is 1ns to 1s"),
+    ("merge 0 flow jfet 1us", "jfet"),
+    ("match replace 16 10.0.0.0/8 class 1", "16"),
+    ("match replace 1 10.0.0.0/33 class 1", "prefix of '10.0.0.0/33' is out of range: allowed is 0 to 32"),
+    ("match replace 1 10.0.0/8 class 1", "destination '10.0.0/8' is not known"),
+    ("match replace 1 10.0.0.0/8 class 16", "16"),
+    ("match default", "what becomes"),
     ("merge 0 flow max_bytes 63", "merge max_bytes 63 is out of range: allowed is 64 to 9216"),
     ("merge 0 flow max_count 449", "merge max_count 449 is out of range: allowed is 2 to 448"),
     ("merge 0 flow max_sum", "max_sum"),
@@ -357,6 +363,41 @@ def test_split_and_merge(run: Any, every: FakeCore) -> None:
     assert run("merge", 1, "off")[0] == 0 and every.applied("MERGE", 1) == 0
 
 
+def test_match_table_and_classes(run: Any, every: FakeCore, tmp_path: Path) -> None:
+    def table() -> list[int]:
+        return [v for a, v in every.words.items() if 0x6C <= a < 0x80 or 0x300 <= a < 0x400]
+
+    assert run("match")[1] == "match default class 0\n"
+    assert run("match", "replace", 3, "10.1.0.0/16", "class", 7) == (0, "", "")
+    assert run("match", "replace", 15, "2001:db8::/48", "bypass")[0] == 0
+    assert run("match", "replace", 0, "10.0.2.9&255.0.255.0", "class", 1)[0] == 0
+    assert run("match", "default", "bypass")[0] == 0
+    assert run("match")[1].splitlines() == [
+        "match 0 10.0.2.0&255.0.255.0 class 1", "match 3 10.1.0.0/16 class 7", "match 15 2001:db8::/48 bypass",
+        "match default bypass",
+    ]  # fmt: skip
+    assert every.applied("MATCH") == 1 << 4 and every.applied("MATCH_ACTION0") == 0x87 << 24 | 0x81
+    assert every.applied("MATCH_ACTION3") == (0x80 | 0x20 | 0x10) << 24
+    assert (
+        every.words[every.address("MATCH3_VALUE0")] == 0x0A010000
+        and every.words[every.address("MATCH3_MASK0")] == 0xFFFF0000
+    )
+    assert (
+        every.words[every.address("MATCH15_VALUE0")] == 0x20010DB8
+        and every.words[every.address("MATCH15_MASK1")] == 0xFFFF0000
+    )
+    assert run("merge", 1, "class", "jfet", "2.5us", "max_count", 9) == (0, "", "")
+    assert run("merge")[1].splitlines()[1] == "merge 1 class jfet 2.5us max_bytes 9216 max_sum 8960 max_count 9"
+    assert every.applied("MERGE", 1) == 2 and every.applied("MERGE_JFET", 1) == 2500
+    file, before = tmp_path / "all.yaml", table()
+    commands = run("show", "--commands")[1]
+    assert run("save", file)[0] == 0 and run("match", "del", "all")[0] == 0 and run("merge", 1, "off")[0] == 0
+    assert run("match", "default", "class", 2)[0] == 0 and table() != before
+    assert run("restore", file)[0] == 0 and table() == before and every.applied("MERGE", 1) == 2
+    assert "weirctl match replace 15 '2001:db8::/48' bypass" in commands
+    assert run("match", "del", 3)[0] == 0 and "10.1.0.0" not in run("match")[1]
+
+
 def test_merging_is_saved_and_restored(run: Any, every: FakeCore, tmp_path: Path) -> None:
     run("split", "off", "form", "l3", "tick", 7)
     run("merge", 2, "flow", "max_sum", 3000)
@@ -373,8 +414,10 @@ def test_merging_is_saved_and_restored(run: Any, every: FakeCore, tmp_path: Path
     assert run("restore", file)[0] == 0
     assert [every.applied("MERGE", q) for q in range(4)] == [0, 0, 1, 0] and every.applied("MERGE_MAX_SUM", 2) == 3000
     assert every.applied("JUMBO") == 1 << 4 | 7 << 8
-    file.write_text("weir: 1\nmerge: {1: {mode: class}}\n")
-    assert "merge.1: mode 'class' is not off or flow" in run("restore", file)[2]
+    file.write_text("weir: 1\nmerge: {1: {mode: both}}\n")
+    assert "merge.1: mode 'both' is not off, flow or class" in run("restore", file)[2]
+    file.write_text("weir: 1\ncore: {match: {3: {destination: 10.0.0.0/8}}}\n")
+    assert "core.match.3: class is missing" in run("restore", file)[2]
 
 
 def test_regs(run: Any, every: FakeCore) -> None:

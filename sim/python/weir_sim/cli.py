@@ -47,6 +47,21 @@ def _needs(option: str, value: str, built: Sequence[str], preset: str) -> None:
     )
 
 
+def _rules(given: Sequence[str]) -> dict[int, tuple[str, int | str]]:
+    """The match table of `--match` options."""
+    rules: dict[int, tuple[str, int | str]] = {}
+    for n, text in enumerate(given):
+        where, equals, number = text.rpartition("=")
+        if not equals or not (number == "bypass" or (number.isdecimal() and int(number) < 16)):
+            raise UsageError(
+                f"--match {text}: write DESTINATION=CLASS with a class of 0 to 15, or bypass, as 10.1.0.0/16=3"
+            )
+        rules[n] = (where, "bypass" if number == "bypass" else int(number))
+    if len(rules) > 16:
+        raise UsageError(f"--match was given {len(rules)} times: allowed is 16")
+    return rules
+
+
 def _distinct(source: Path | None, outputs: Sequence[Path | None]) -> None:
     seen = {source.resolve(): "the capture"} if source else {}
     for path in outputs:
@@ -98,7 +113,7 @@ def _replay(a: argparse.Namespace) -> int:
             raise UsageError(f"--{name.replace('_', '-')} {getattr(a, name)} must be a positive number")
     settings = _settings(a.set)
     next(read_capture(a.input))  # a capture that cannot be read is told first
-    _needs("--merge", a.merge, ("off", "flow"), a.preset)
+    _needs("--merge", a.merge, ("off", "flow", "class"), a.preset)
     _needs("--jumbo", a.jumbo, ("opaque", "split"), a.preset)
     if a.wave:
         build_wave_model(a.preset)
@@ -124,6 +139,9 @@ def _replay(a: argparse.Namespace) -> int:
             a.max_bytes or 0,
             a.max_sum or 0,
             a.max_count or 0,
+            a.jfet,
+            _rules(a.match),
+            a.match_default if a.match_default == "bypass" else int(a.match_default),
         )  # fmt: skip
     )
     for note in result.notes:
@@ -212,8 +230,11 @@ def parser() -> argparse.ArgumentParser:
         "--merge",
         choices=("off", "flow", "class"),
         default="off",
-        help="merge packets that wait into jumbo frames: flow, those of one flow",
+        help="merge packets that wait into jumbo frames: flow, those of one flow; class, those of one class, for a time",
     )
+    p.add_argument("--jfet", default="100us", metavar="TIME", help="merge class: from a group's first packet to its close (default %(default)s)")  # fmt: skip # noqa: E501
+    p.add_argument("--match", action="append", default=[], metavar="DESTINATION=CLASS", help="merge: class (0 to 15) of packets to 10.1.0.0/16 or 2001:db8:1::/48, or bypass: never merged; the first that matches counts; 16 at most")  # fmt: skip # noqa: E501
+    p.add_argument("--match-default", default="0", choices=(*map(str, range(16)), "bypass"), metavar="CLASS", help="merge: the same for all others (default %(default)s)")  # fmt: skip # noqa: E501
     p.add_argument("--max-bytes", type=int, metavar="N", help="merge: largest jumbo frame without FCS (default 9216)")  # fmt: skip # noqa: E501
     p.add_argument("--max-sum", type=int, metavar="N", help="merge: most bytes of IP packets in one (default 8960)")  # fmt: skip # noqa: E501
     p.add_argument("--max-count", type=int, metavar="N", help="merge: most packets in one (default 448)")

@@ -69,6 +69,9 @@ class Options:
     max_bytes: int = 0
     max_sum: int = 0
     max_count: int = 0
+    jfet: str = "100us"
+    match: Mapping[int, tuple[str, int | str]] = field(default_factory=dict)
+    match_default: int | str = 0
 
 
 @dataclass
@@ -225,7 +228,8 @@ class Replay:
             device.shape(rate=options.link_rate)
         device.jumbo(options.jumbo, form=options.form)
         self.config = device.queue_replace(0, policy=options.policy, **options.settings)
-        self.merge = device.merge(0, options.merge, options.max_bytes, options.max_sum, options.max_count)
+        device.match(options.match, options.match_default)
+        self.merge = device.merge(0, options.merge, options.max_bytes, options.max_sum, options.max_count, options.jfet)
         device.trace_enable()
         self.start_ns = self.core.now_ns + SETTLE_NS
         self.first_ns = 0

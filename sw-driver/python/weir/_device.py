@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from ._config import (
     _capabilities,
     make_config,
     make_shaper,
+    parse_time,
     set_config,
     show_config,
 )
@@ -471,10 +473,12 @@ class Device:
                 "form": "l3" if c.l3 else "l2", "tick": c.tick}  # fmt: skip
 
     def merge(self, queue: int, mode: str | None = None, max_bytes: int = 0, max_sum: int = 0,
-              max_count: int = 0) -> dict[str, Any]:  # fmt: skip
-        """Which packets of a queue are merged into jumbo frames: mode "off" or "flow" (those of one flow, whatever waits);
-        sets it if one is given. `max_bytes` of the jumbo frame (64 to 9216), `max_sum` of its IP packets (40 to 8960),
-        `max_count` packets (2 to 448); 0: the largest. A change closes the groups that wait."""
+              max_count: int = 0, jfet: float | str = 0) -> dict[str, Any]:  # fmt: skip
+        """Which packets of a queue are merged into jumbo frames: mode "off", "flow" (those of one flow, whatever waits) or
+        "class" (those of one class of `match`, for a time); sets it if one is given. `max_bytes` of the jumbo frame (64 to
+        9216), `max_sum` of its IP packets (40 to 8960), `max_count` packets (2 to 448); 0: the largest. `jfet`, by class: from
+        a group's first packet to its close, in microseconds or with a unit ("50us"; 1ns to 1s; 0: 100us). A change closes
+        the groups that wait."""
         c = ffi.new("struct weir_merge *")
         number = _unsigned("queue", queue)
         if mode is not None:
@@ -483,14 +487,36 @@ class Device:
             c.mode = chosen[0]
             c.max_bytes, c.max_sum = _unsigned("max_bytes", max_bytes), _unsigned("max_sum", max_sum)
             c.max_count = _unsigned("max_count", max_count)
+            c.jfet = parse_time(jfet) if jfet else 0
             self._call(lib.weir_set_merge, number, c)
         self._call(lib.weir_get_merge, number, c)
         return {
-            "mode": ("off", "flow")[c.mode],
+            "mode": ("off", "flow", "class")[c.mode],
             "max_bytes": c.max_bytes,
             "max_sum": c.max_sum,
             "max_count": c.max_count,
+            **({"jfet": c.jfet} if c.mode == 2 else {}),
         }
+
+    def match(self, rules: Mapping[int, tuple[str, int | str]] | None = None,
+              unmatched: int | str = 0) -> tuple[dict[int, tuple[str, int | str]], int | str]:  # fmt: skip
+        """The match table: rules by number, 0 to 15, the first that matches counts; sets all of it if rules are given. A rule is
+        a destination ("10.1.0.0/16", "10.0.2.0&255.0.255.0", "2001:db8:1::/48"; of IPv6 the first 64 bits) and a class, 0 to 15,
+        or "bypass": never merged. `unmatched`: the same of packets that no rule matches. A change closes all groups."""
+        c = ffi.new("struct weir_match_table *")
+        if rules is not None:
+            c.unmatched = _class(unmatched)
+            for n, (destination, number) in rules.items():
+                if not 0 <= n < len(c.rules):
+                    raise ValueError(f"rule {n} is out of range: allowed is 0 to {len(c.rules) - 1}; try 0")
+                self._check(lib.weir_parse_match(destination.encode(), ffi.addressof(c.rules[n])))
+                c.rules[n].group_class = _class(number)
+            self._call(lib.weir_set_matches, c)
+        self._call(lib.weir_get_matches, c)
+        found = {
+            n: (_destination(rule), _class_name(rule.group_class)) for n, rule in enumerate(c.rules) if rule.family
+        }
+        return found, _class_name(c.unmatched)
 
     def shared_cells(self) -> int:
         """Cells that the queues share beyond their reserves."""
@@ -613,6 +639,29 @@ def _unsigned(name: str, value: int) -> int:
     if not 0 <= value < 1 << 32:
         raise WeirError(-1, f"{name} {value} is out of range: allowed is 0 to {(1 << 32) - 1}; it has 32 bits")
     return value
+
+
+def _class(number: int | str) -> int:
+    """A class as libweir takes it."""
+    if number == "bypass":
+        return -1
+    if isinstance(number, str) or not 0 <= number < 1 << 31:
+        raise WeirError(-1, f"class {number} is out of range: allowed is 0 to 15, or bypass; try 0")
+    return number
+
+
+def _class_name(number: int) -> int | str:
+    return "bypass" if number < 0 else number
+
+
+def _destination(rule: Any) -> str:
+    """Destination of a rule, as `weir_parse_match` takes it."""
+    size = 4 if rule.family == 4 else 16
+    address, mask = (int.from_bytes(bytes(b)[:size], "big") for b in (rule.address, rule.mask))
+    bits = bin(mask).count("1")
+    if mask == ((1 << bits) - 1) << (8 * size - bits):
+        return f"{ipaddress.ip_address((address & mask).to_bytes(size, 'big'))}/{bits}"
+    return "&".join(str(ipaddress.ip_address(b.to_bytes(size, "big"))) for b in (address & mask, mask))
 
 
 def _dscp_items(changes: Mapping[int, int] | Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""`weirctl class`, `shape`, `split`, `merge` and `reset`: what belongs to the core as a whole."""
+"""`weirctl class`, `shape`, `split`, `merge`, `match` and `reset`: what belongs to the core as a whole."""
 
 from __future__ import annotations
 
@@ -38,9 +38,21 @@ MERGE_HELP = """\
 weirctl merge show                         which queues merge packets into jumbo frames; -j: JSON
 weirctl merge N off
 weirctl merge N flow [max_bytes 9216] [max_sum 8960] [max_count 448]
+weirctl merge N class [jfet 100us] [max_bytes 9216] [max_sum 8960] [max_count 448]
 
-flow: packets of one flow that wait in queue N leave in one jumbo frame. max_bytes of it, max_sum of its IP packets,
-max_count packets. A change closes the groups that wait. class is not built into any core of this version.
+flow: packets of one flow that wait in queue N leave in one jumbo frame. class: packets of one class (`weirctl match`) wait
+for each other, jfet after the first came at most. max_bytes of the jumbo frame, max_sum of its IP packets, max_count packets.
+A change closes the groups that wait.
+"""
+MATCH_HELP = """\
+weirctl match show                         which packets may be merged with which; -j: JSON
+weirctl match replace N DESTINATION class K|bypass
+weirctl match del N|all
+weirctl match default class K|bypass       packets that no rule matches, class 0
+
+The first rule, 0 to 15, that matches a packet's destination counts: 10.1.0.0/16, 10.0.2.0&255.0.255.0, 2001:db8:1::/48 (of
+IPv6 the first 64 bits). Its packets are of class K, 0 to 15, where a queue merges by class; bypass: they are never merged.
+A change closes all groups.
 """
 RESET_HELP = """\
 weirctl reset                              datapath, queues and counters start anew; the configuration stays
@@ -206,7 +218,9 @@ def merge_words(merge: Mapping[str, Any]) -> str:
     """How a queue merges, as `weirctl merge N` takes it."""
     if merge["mode"] == "off":
         return "off"
-    return " ".join([str(merge["mode"]), *(f"{name} {merge[name]}" for name in LIMITS if name in merge)])
+    jfet = merge.get("jfet", "")
+    before = [f"jfet {jfet if isinstance(jfet, str) else text.time(jfet)}"] if jfet else []
+    return " ".join([str(merge["mode"]), *before, *(f"{name} {merge[name]}" for name in LIMITS if name in merge)])
 
 
 def run_merge(context: Context, words: Words) -> int:
@@ -226,13 +240,61 @@ def run_merge(context: Context, words: Words) -> int:
         return 0
     queue = context.queue(words.take("number of the queue"))
     mode = words.keyword(("off", "flow", "class"), None, "mode of merge")
-    if mode == "class":
-        raise Refusal("merge class: no core of this version is built with it; use flow, or off")
-    limits: dict[str, int] = {}
+    limits: dict[str, Any] = {}
     while words:
-        name = words.keyword(LIMITS, None, "parameter of merge")
-        limits[name] = words.number(name, 1, 0xFFFF)
+        name = words.keyword(("jfet", *LIMITS) if mode == "class" else LIMITS, None, "parameter of merge")
+        limits[name] = words.take(name) if name == "jfet" else words.number(name, 1, 0xFFFF)
     device.merge(queue, mode, **limits)
+    return 0
+
+
+RULES = 16
+
+
+def match_words(number: int | str) -> str:
+    """A class as `weirctl match` takes it."""
+    return "bypass" if number == "bypass" else f"class {number}"
+
+
+def _class(words: Words) -> int | str:
+    if words.keyword(("class", "bypass"), None, "what becomes of the packets") == "bypass":
+        return "bypass"
+    return words.number("class", 0, 15)
+
+
+def run_match(context: Context, words: Words) -> int:
+    """`weirctl match`."""
+    command = words.keyword(("show", "replace", "add", "change", "del", "default"), "show", "command of match")
+    device = context.device
+    if command == "show":
+        words.end()
+        rules, unmatched = device.match()
+        if context.options.json:
+            found = {n: {"destination": where, "class": k} for n, (where, k) in rules.items()}
+            context.json({"rules": found, "default": unmatched})
+            return 0
+        for n, (where, found_class) in rules.items():
+            context.say(f"match {n} {where} {match_words(found_class)}")
+        context.say(f"match default {match_words(unmatched)}")
+        return 0
+    number: int | None = None
+    if command == "del" and words.peek() == "all":
+        words.take("all")
+    elif command != "default":
+        number = whole(words.take("number of the rule"), "rule", 0, RULES - 1)
+    where = words.take("destination") if command in ("replace", "add", "change") else ""
+    chosen = _class(words) if command != "del" else 0
+    words.end()
+    with device.lock():
+        rules, unmatched = device.match()
+        if command == "default":
+            unmatched = chosen
+        elif command == "del":
+            rules = {} if number is None else {n: rule for n, rule in rules.items() if n != number}
+        else:
+            assert number is not None
+            rules[number] = (where, chosen)
+        device.match(rules, unmatched)
     return 0
 
 

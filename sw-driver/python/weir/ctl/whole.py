@@ -15,7 +15,7 @@ from . import core, text
 from .errors import Refusal
 
 FORMAT = 1
-_CORE = ("shape", "max_frame", "default_queue", "jumbo", "dscp")
+_CORE = ("shape", "max_frame", "default_queue", "jumbo", "match", "dscp")
 _STATUS = 0x024
 
 
@@ -67,19 +67,27 @@ def document(device: weir.Device) -> dict[str, Any]:
     with device.lock():
         d = core.describe(device)
         merges = {q: device.merge(q) for q in range(device.capabilities.queues)}
+        rules, unmatched = device.match()
         queues = {q: text.tidy(device.queue_show(q), device.capabilities) for q in range(device.capabilities.queues)}
     shape: dict[str, Any] = {"rate": "off"}
     if d["shape"]["rate"]:
         shape = dict(zip(("rate", "burst"), _tidy_shape(d["shape"], device), strict=True))
     shape["overhead"] = int(d["shape"]["overhead"])
     jumbo = dict(d["jumbo"]) if d["jumbo"]["ethertype"] else {"mode": "opaque"}
+    match = {"default": unmatched} | {n: {"destination": where, "class": k} for n, (where, k) in rules.items()}
     return {
         "weir": FORMAT,
         "core": {"shape": shape, "max_frame": d["max_frame"], "default_queue": d["default_queue"], "jumbo": jumbo,
+                 "match": match,
                  "dscp": {n: q for n, q in enumerate(d["dscp"]) if q}},
         "queues": {q: {"policy": shown["policy"], **queue_values(shown)} for q, shown in queues.items()},
-        "merge": {q: merge for q, merge in merges.items() if merge["mode"] != "off"},
+        "merge": {q: written_merge(merge) for q, merge in merges.items() if merge["mode"] != "off"},
     }  # fmt: skip
+
+
+def written_merge(merge: Mapping[str, Any]) -> dict[str, Any]:
+    """How a queue merges, its time with a unit."""
+    return dict(merge) | ({"jfet": text.time(merge["jfet"])} if "jfet" in merge else {})
 
 
 def _tidy_shape(shape: Mapping[str, float], device: weir.Device) -> tuple[str, str]:
@@ -114,6 +122,12 @@ def commands(device: weir.Device) -> Iterator[str]:
     if "ethertype" in jumbo:
         state = "on" if jumbo["mode"] == "split" else "off"
         yield f"weirctl split {state} {core.jumbo_words(jumbo)}"
+    yield "weirctl match del all"
+    for name, rule in d["core"]["match"].items():
+        if name == "default":
+            yield f"weirctl match default {core.match_words(rule)}"
+        else:
+            yield f"weirctl match replace {name} '{rule['destination']}' {core.match_words(rule['class'])}"
     for queue in d["queues"]:
         shown = text.tidy(device.queue_show(queue), capabilities)
         pairs = " ".join(f"{name} {value}" for name, value in queue_texts(shown).items())
@@ -169,6 +183,8 @@ def check_form(d: Any, queues: int) -> dict[str, Any]:
         checked["core"]["jumbo"] = {"mode": str(jumbo.get("mode", "opaque"))} | {
             k: v if k == "form" else _whole(v, f"core.jumbo.{k}", 0, 0xFFFF) for k, v in jumbo.items() if k != "mode"
         }
+    if "match" in given:
+        checked["core"]["match"] = _check_match(given["match"])
     if "dscp" in given:
         found = _section(given["dscp"], "core.dscp", None)
         checked["core"]["dscp"] = {
@@ -184,16 +200,44 @@ def check_form(d: Any, queues: int) -> dict[str, Any]:
     for number, merge in _section(d.get("merge", {}), "merge", None).items():
         name = f"merge.{number}"
         _whole(number, "merge", 0, queues - 1)
-        found = _section(merge, name, ("mode", *core.LIMITS))
+        found = _section(merge, name, ("mode", "jfet", *core.LIMITS))
         mode = "off" if found.get("mode") is False else found.get("mode")
-        if mode not in ("off", "flow"):
-            raise Refusal(f"{name}: mode {mode!r} is not off or flow")
+        if mode not in ("off", "flow", "class"):
+            raise Refusal(f"{name}: mode {mode!r} is not off, flow or class")
+        if "jfet" in found and mode != "class":
+            raise Refusal(f"{name}: jfet is of mode class alone; leave it out")
         checked["merge"][number] = {"mode": mode} | {
-            k: _whole(v, f"{name}.{k}", 1, 0xFFFF) for k, v in found.items() if k != "mode"
+            k: str(_value(v, f"{name}.{k}")) if k == "jfet" else _whole(v, f"{name}.{k}", 1, 0xFFFF)
+            for k, v in found.items()
+            if k != "mode"
         }
     # a file that names a queue says how it merges: not at all, if it says nothing
     for number in checked["queues"]:
         checked["merge"].setdefault(number, {"mode": "off"})
+    return checked
+
+
+def _check_match(given: Any) -> dict[Any, Any]:
+    """The match table: rules by number, and what becomes of other packets."""
+    checked: dict[Any, Any] = {"default": 0}
+
+    def of(value: Any, name: str) -> int | str:
+        return "bypass" if value == "bypass" else _whole(value, name, 0, 15)
+
+    for number, rule in _section(given, "core.match", None).items():
+        name = f"core.match.{number}"
+        if number == "default":
+            checked["default"] = of(rule, name)
+            continue
+        _whole(number, "core.match", 0, core.RULES - 1)
+        found = _section(rule, name, ("destination", "class"))
+        for key in ("destination", "class"):
+            if key not in found:
+                raise Refusal(f"{name}: {key} is missing")
+        checked[number] = {
+            "destination": str(_value(found["destination"], f"{name}.destination")),
+            "class": of(found["class"], f"{name}.class"),
+        }
     return checked
 
 
@@ -227,6 +271,12 @@ def apply(d: Mapping[str, Any], device: weir.Device) -> None:
         device.max_frame(given["max_frame"])
     if "default_queue" in given:
         device.default_queue(given["default_queue"])
+    if "match" in given:
+        rules = {n: (rule["destination"], rule["class"]) for n, rule in given["match"].items() if n != "default"}
+        try:
+            device.match(rules, given["match"]["default"])
+        except weir.WeirError as error:
+            raise weir.WeirError(error.code, f"core.match: {error.message}") from error
     if "dscp" in given:
         device.dscp_map([given["dscp"].get(n, 0) for n in range(64)])
     for queue in _order(device, d["queues"]):

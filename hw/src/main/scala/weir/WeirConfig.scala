@@ -11,7 +11,8 @@ import spinal.core._
   * @param descriptors packets that the buffer can hold at once, a power of two
   * @param policies    policies that are built; Drop-Tail always is
   * @param jumbo       jumbo frames can be split and merged
-  * @param flowSlots   places of flows whose packets are merged, a power of two; two flows of one place close each other's groups
+  * @param flowSlots   places of flows whose packets are merged, a power of two; two flows of one place close each other's groups;
+  *                    each queue has places for `classes` classes beside them
   * @param traceDepth  records in the host's trace FIFO, a power of two
   * @param clockHz     frequency of `clk`, reported to the host
   */
@@ -62,7 +63,16 @@ case class WeirConfig(
   /** Width of a queue measured in packets or frames. */
   val countWidth = 16
   val maxFrameBytes = 9216
-  val flowSlotWidth: Int = log2Up(flowSlots)
+  /** classes of a queue whose packets are merged by class, and rules that tell them by the destination */
+  val classes = 16
+  val classWidth: Int = log2Up(classes)
+  val matchRules = 16
+  /** a place of a flow, below `classSlots`; or of a class of a queue, from there on */
+  val classSlots: Int = flowSlots max 1 << log2Up(classes * queues)
+  val allSlots: Int = classSlots + classes * queues
+  val flowSlotWidth: Int = log2Up(allSlots)
+  /** longest that a group of a class is parked, in ns */
+  val jfetWidth = 30
   /** Widths of numbers that are given to flows and groups one after the other: those of the last 2^32 ns differ by less than
     * half of what fits (a flow in three cycles, a group in four).
     */
@@ -89,6 +99,7 @@ case class WeirConfig(
   def time: UInt = UInt(timeWidth bits)
   def quantity: UInt = UInt(quantityWidth bits)
   def count: UInt = UInt(countWidth bits)
+  def classId: UInt = UInt(classWidth bits)
 }
 
 object WeirConfig {

@@ -9,7 +9,7 @@ import weir.csr._
 import weir.egress._
 import weir.frame._
 import weir.jumbo.{Pack, Unpack}
-import weir.merge.{FlowGroups, FlowTable}
+import weir.merge.{FlowGroups, FlowTable, Parking}
 
 /** One core: one ingress stream, one egress stream, `c.queues` queues (docs/architecture.md).
   *
@@ -72,6 +72,7 @@ class WeirCore(c: WeirConfig) extends Component {
     val pack = if (c.jumbo) Some(new Pack(c)) else None
     val flowTable = if (c.jumbo) Some(new FlowTable(c)) else None
     val flowGroups = if (c.jumbo) Some(new FlowGroups(c)) else None
+    val parking = if (c.jumbo) Some(new Parking(c)) else None
     val closer = new FrameCloser(c)
     val release = new Release(c)
     val trim = new Trim(c)
@@ -156,14 +157,31 @@ class WeirCore(c: WeirConfig) extends Component {
         unit.io.config := Vec(queueConfig.map(_.merge))
         unit.io.l3 := config.jumboL3
         unit.io.tick := config.jumboTick
-        unit.io.applied := control.registers.io.applied
+        unit.io.applied := control.registers.io.applied | B(c.queues bits, default -> control.registers.io.matchChanged)
         unit.io.look << admit.io.look
         unit.io.linked << admit.io.link
         unit.io.grant << schedule.io.grant
         queues.io.link << unit.io.link
         backlog.io.joined.valid := unit.io.link.valid && unit.io.link.joins
         backlog.io.joined.payload := unit.io.link.queue
-      case None => queues.io.link << admit.io.link
+      case None =>
+        queues.io.link << admit.io.link
+        queues.io.append.valid := admit.io.link.valid
+        queues.io.append.queue := admit.io.link.queue
+        queues.io.append.id := admit.io.link.id
+    }
+    for (unit <- parking; groups <- flowGroups) {
+      groups.io.nowNs := nowNs
+      groups.io.parked := unit.io.parked
+      groups.io.closing := unit.io.closing
+      groups.io.leaving << unit.io.leaving
+      unit.io.nowNs := nowNs
+      unit.io.close << groups.io.close
+      unit.io.park << groups.io.park
+      unit.io.closeAll := groups.io.closeAll
+      unit.io.demand := RegNext(trim.io.over & queues.io.empty) init 0
+      unit.io.put << groups.io.put
+      queues.io.append << unit.io.append
     }
     for (table <- flowTable; groups <- flowGroups) {
       table.io.word.valid := store.io.packet.fire
@@ -175,7 +193,11 @@ class WeirCore(c: WeirConfig) extends Component {
       table.io.arrival.ipVersion := store.io.arrival.meta.ipVersion
       table.io.arrival.tags := store.io.arrival.meta.ipOffset
       table.io.arrival.exempt := store.io.arrival.meta.exempt
+      table.io.arrival.queue := store.io.arrival.meta.queue
+      table.io.arrival.classed := Vec(queueConfig.map(_.merge.classes))(store.io.arrival.meta.queue.resized)
       table.io.protocol := config.jumboProtocol
+      table.io.matching := control.registers.io.matching
+      table.io.matchChanged := control.registers.io.matchChanged
       groups.io.tag << table.io.tag
     }
 
@@ -471,7 +493,8 @@ class WeirCore(c: WeirConfig) extends Component {
   val quietness = new Area {
     /** Whatever has a deadline: the shaper while it holds packets back, ticks. */
     private val deadlines: Seq[(Bool, UInt)] =
-      (schedule.io.throttled, shape.io.wake) +: units.map(u => (u.io.wake.valid, u.io.wake.payload))
+      (schedule.io.throttled, shape.io.wake) +: (units.map(u => (u.io.wake.valid, u.io.wake.payload)) ++
+        parking.toSeq.flatMap(_.io.deadlines.map(d => (d.valid, d.payload))))
     /** The earliest, looked for one after the other; the core is quiet long after the last one has moved. */
     val earliest = new Area {
       val turn = Counter(deadlines.size)
@@ -510,7 +533,7 @@ class WeirCore(c: WeirConfig) extends Component {
       val quiet = RegNext(idle.msb && !active) init False
     }
     val moving = active(
-      io.s_axis.valid, ingress.io.busy, flowTable.map(_.io.busy).getOrElse(False), flowGroups.map(_.io.busy).getOrElse(False), unpack.map(_.io.busy).getOrElse(False), store.io.busy,
+      io.s_axis.valid, ingress.io.busy, flowTable.map(_.io.busy).getOrElse(False), flowGroups.map(_.io.busy).getOrElse(False), parking.map(_.io.busy).getOrElse(False), unpack.map(_.io.busy).getOrElse(False), store.io.busy,
       batch.map(_.io.busy).getOrElse(False), admit.io.busy, held, schedule.io.busy, egress.io.busy,
       sending.leaving, closer.io.busy, control.reset.io.busy, release.io.busy,
       units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, near)

@@ -4,7 +4,7 @@ import spinal.core._
 import spinal.lib._
 import weir.{Steps, WeirConfig}
 
-/** A packet that is put at the tail of its queue, or of a group that waits in it. */
+/** A packet that comes to its queue. */
 case class Link(c: WeirConfig) extends Bundle {
   val queue = c.queueId
   val id = c.descriptorId
@@ -14,6 +14,12 @@ case class Link(c: WeirConfig) extends Bundle {
   val head, before = c.jumbo generate c.descriptorId
   /** what the group then is */
   val group = c.jumbo generate GroupSize(c)
+}
+
+/** A group that is put at the tail of its queue, by its first packet. */
+case class Append(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  val id = c.descriptorId
 }
 
 /** What is known of a group as a whole. */
@@ -67,15 +73,17 @@ case class Leaving(c: WeirConfig) extends Bundle {
   * packets.
   *
   * RAMs with one write and one read port each: the descriptors, the links from group to group, and in a core with jumbo
-  * frames those from packet to packet, and the groups' sizes. A link writes them in its own cycle; a grant reads them. Latency from
-  * grant to departure three cycles; one grant in four cycles, one link a cycle. A queue is `ready` when its head is known,
-  * the cycle after a link into an empty queue and four cycles after a grant. The other packets of a group depart four cycles apart,
+  * frames those from packet to packet, and the groups' sizes. A link and an append write them in their own cycle; a grant reads them. Latency from
+  * grant to departure three cycles; one grant in four cycles, one link and one append a cycle. A queue is `ready` when its head is known,
+  * the cycle after an append to an empty queue and four cycles after a grant. The other packets of a group depart four cycles apart,
   * while `walking` asks for no other grant; `hold` lets the next one wait.
   */
 class Queues(c: WeirConfig) extends Component {
   val io = new Bundle {
     val nowNs = in(c.time)
     val link = slave(Flow(Link(c)))
+    /** a group goes to the tail of its queue: in the cycle of its first packet's link, or later */
+    val append = slave(Flow(Append(c)))
     val grant = slave(Flow(Grant(c)))
     val departure = master(Flow(Departure(c)))
     /** one cycle before a departure */
@@ -120,14 +128,14 @@ class Queues(c: WeirConfig) extends Component {
   /** some list changes */
   private val joins = if (c.jumbo) io.link.joins else False
   /** a group comes */
-  val comes = io.link.valid && !joins
+  val comes = io.append.valid
   val moves = comes || io.grant.valid || granted.loads(3)
 
   val lists = for (q <- 0 until c.queues) yield new Area {
     val head, tail = Reg(c.descriptorId)
     val headValid = RegInit(False)
     val groups = Reg(UInt(c.descriptorWidth + 1 bits)) init 0
-    val linked = comes && io.link.queue === q
+    val linked = comes && io.append.queue === q
     val left = io.grant.valid && io.grant.queue === q
     /** no group stays but the one that is linked now */
     val alone = groups === 0 || (left && groups === 1)
@@ -139,9 +147,9 @@ class Queues(c: WeirConfig) extends Component {
         headValid := True
       }
       when(linked) {
-        tail := io.link.id
+        tail := io.append.id
         when(alone) {
-          head := io.link.id
+          head := io.append.id
           headValid := True
         }
       }
@@ -158,7 +166,7 @@ class Queues(c: WeirConfig) extends Component {
   val several = Vec(lists.map(l => l.groups =/= 1))
 
   descriptors.write(io.link.id, io.link.descriptor, io.link.valid)
-  followers.write(tails(io.link.queue.resized), io.link.id, comes && !alone(io.link.queue.resized))
+  followers.write(tails(io.append.queue.resized), io.append.id, comes && !alone(io.append.queue.resized))
 
   granted.several := several(io.grant.queue.resized)
   when(granted.starts) {

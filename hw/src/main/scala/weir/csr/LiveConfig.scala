@@ -30,6 +30,8 @@ object LiveConfig {
         Mux(value > most, U(most, width bits), value)
       }
       live.merge.flow := bits("MERGE", "MODE").asUInt === MergeMode.flow
+      live.merge.classes := bits("MERGE", "MODE").asUInt === MergeMode.classes
+      live.merge.jfetNs := word("MERGE_JFET")(c.jfetWidth - 1 downto 0).asUInt
       live.merge.maxBytes := limited("MERGE_MAX_BYTES", 14, c.maxFrameBytes)
       live.merge.maxSum := limited("MERGE_MAX_SUM", 14, 8960)
       live.merge.maxCount := limited("MERGE_MAX_COUNT", c.memberWidth, 448)
@@ -56,6 +58,7 @@ object LiveConfig {
       live.jumboTick := Mux(tick > 16, U(16, 5 bits), tick)
       live.jumboEtherType := bits("JUMBO_TYPE", "ETHERTYPE")
       live.jumboProtocol := bits("JUMBO_TYPE", "PROTOCOL")
+      live.matching := matching(c, word)
     } else {
       live.split := False
       live.jumboL3 := False
@@ -71,6 +74,20 @@ object LiveConfig {
     live.traceKinds := bits("TRACE_CTRL", "TICKS") ## bits("TRACE_CTRL", "DEPARTURES") ## bits("TRACE_CTRL", "ARRIVALS")
     live.lfsrFixed := bits("LFSR_FIXED", "ENABLE").lsb
     live.lfsrFixedDraw := bits("LFSR_FIXED", "VALUE").asUInt
+    live
+  }
+
+  private def matching(c: WeirConfig, word: String => Bits): MatchActions = {
+    val live = MatchActions(c)
+    for ((rule, n) <- live.rules.zipWithIndex) {
+      val action = word(s"MATCH_ACTION${n / 4}")(8 * (n % 4), 8 bits)
+      rule.klass := action(c.classWidth - 1 downto 0).asUInt
+      rule.bypass := action(4)
+      rule.v6 := action(5)
+      rule.enable := action(7)
+    }
+    live.unmatchedClass := pick(RegisterMap.core, word, "MATCH", "CLASS").asUInt
+    live.unmatchedBypass := pick(RegisterMap.core, word, "MATCH", "BYPASS").lsb
     live
   }
 }

@@ -42,8 +42,10 @@ case class QueueConfig(c: WeirConfig) extends Bundle {
 
 /** How the packets of a queue are merged into jumbo frames. */
 case class MergeConfig(c: WeirConfig) extends Bundle {
-  /** those of one flow */
-  val flow = Bool()
+  /** those of one flow, or of one class; not both */
+  val flow, classes = Bool()
+  /** of classes: how long a group is parked, in ns */
+  val jfetNs = UInt(c.jfetWidth bits)
   /** of the jumbo frame, up to 9216 */
   val maxBytes = c.length
   /** of its IP packets, up to 8960 */
@@ -55,6 +57,32 @@ case class MergeConfig(c: WeirConfig) extends Bundle {
 object MergeMode {
   val off = 0
   val flow = 1
+  val classes = 2
+}
+
+/** What a rule of the match table does. */
+case class MatchAction(c: WeirConfig) extends Bundle {
+  val enable = Bool()
+  /** the rule is of IPv6 packets, else of IPv4 packets */
+  val v6 = Bool()
+  /** packets are left alone, else they are of the class */
+  val bypass = Bool()
+  val klass = c.classId
+}
+
+/** What the rules of the match table do; taken over by CORE_APPLY. */
+case class MatchActions(c: WeirConfig) extends Bundle {
+  val rules = Vec(MatchAction(c), c.matchRules)
+  /** what becomes of packets that no rule matches */
+  val unmatchedBypass = Bool()
+  val unmatchedClass = c.classId
+}
+
+/** The match table. A rule matches packets whose destination, masked, is `value`, masked. */
+case class MatchConfig(c: WeirConfig) extends Bundle {
+  val actions = MatchActions(c)
+  /** IPv4: the upper half, the other masked out; IPv6: the first half of the address */
+  val values, masks = Vec(Bits(64 bits), c.matchRules)
 }
 
 /** What is told once a core. Taken over in one cycle by CORE_APPLY. */
@@ -73,6 +101,7 @@ case class CoreConfig(c: WeirConfig) extends Bundle {
   /** of jumbo frames in the L2 form, and the IPv4 protocol of the L3 form */
   val jumboEtherType = Bits(16 bits)
   val jumboProtocol = Bits(8 bits)
+  val matching = c.jumbo generate MatchActions(c)
   /** nanoseconds a byte, UQ17.19; 0 turns the shaper off */
   val shaperCost = UInt(36 bits)
   /** burst tolerance in ns */

@@ -89,6 +89,22 @@ case class RegisterFile(c: WeirConfig) extends Component {
     io.coreConfig := live
   }
 
+  /** The match table: its rules' values and masks are used as they stand, the rest is live after CORE_APPLY. */
+  private val matching = c.jumbo generate new Area {
+    private val now = LiveConfig.core(c, coreWords.value).matching
+    private val live = coreApply.live.matching
+    io.matching.actions := live
+    for (n <- 0 until c.matchRules) {
+      io.matching.values(n) := coreWords.value(s"MATCH${n}_VALUE0") ## coreWords.value(s"MATCH${n}_VALUE1")
+      io.matching.masks(n) := coreWords.value(s"MATCH${n}_MASK0") ## Mux(live.rules(n).v6, coreWords.value(s"MATCH${n}_MASK1"), B(0, 32 bits))
+    }
+    /** a rule that is in use is written */
+    val rules = for (n <- 0 until c.matchRules) yield live.rules(n).enable &&
+      Seq("VALUE0", "VALUE1", "MASK0", "MASK1").map(name => decode.coreHit(s"MATCH${n}_$name")).orR
+    val differs = RegNext(now =/= live) init False
+    io.matchChanged := coreApply.now && differs || strobe && decode.core && rules.orR
+  }
+
   private val queueApply = new Area {
     shadows.io.address := request.address.resize(ConfigWrite.wordWidth)
     shadows.io.queue := OHToUInt(decode.queueNow).resized

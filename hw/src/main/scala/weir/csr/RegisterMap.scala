@@ -83,7 +83,14 @@ object RegisterMap {
       flag("FORM", 4, "of those that are built: 0 L2, 1 L3, of IPv4 packets only; a change closes all groups"),
       bits("TICK", 12, 8, "log2 of the spacing's unit in ns, 0 to 16; more is taken as 16; a change closes all groups")).copy(jumbo = true),
     shadow("JUMBO_TYPE", 0x068, 24, Value(253 * 65536 + 0x88b5), "what tells jumbo frames",
-      bits("ETHERTYPE", 15, 0, "of the L2 form"), bits("PROTOCOL", 23, 16, "IPv4 protocol of the L3 form")).copy(jumbo = true)
+      bits("ETHERTYPE", 15, 0, "of the L2 form"), bits("PROTOCOL", 23, 16, "IPv4 protocol of the L3 form")).copy(jumbo = true),
+    shadow("MATCH", 0x06C, 32, Value(0), "IP packets whose destination no rule matches; a change of the match table closes all groups",
+      bits("CLASS", 3, 0, "their class, where packets are merged by class"), flag("BYPASS", 4, "they are never merged")).copy(jumbo = true)
+  ) ++ (0 until 4).map(n =>
+    shadow(s"MATCH_ACTION$n", 0x070 + 4 * n, 32, Value(0),
+      s"rules ${4 * n} to ${4 * n + 3} of the match table, 8 bits each, lowest first: CLASS 3:0, BYPASS 4, IPV6 5, ENABLE 7; the first that matches counts",
+      (0 until 4).flatMap(k => Seq(bits(s"CLASS$k", 8 * k + 3, 8 * k, ""), flag(s"BYPASS$k", 8 * k + 4, ""),
+        flag(s"IPV6_$k", 8 * k + 5, ""), flag(s"ENABLE$k", 8 * k + 7, ""))): _*).copy(jumbo = true)
   ) ++ (0 until 8).map(n =>
     shadow(s"DSCP_MAP$n", 0x080 + 4 * n, 32, Value(0),
       s"queues of DSCP ${8 * n} to ${8 * n + 7}, 4 bits each, lowest first; one that is not built is 0"))
@@ -95,6 +102,11 @@ object RegisterMap {
     trigger("TRACE_POP", 0x0CC, "bit 0: the next record to TRACE_DATA; SLVERR if there is none")
   ) ++ (0 until TraceRecord.words).map(n =>
     live(s"TRACE_DATA$n", 0x0D0 + 4 * n, 32, s"word $n of the trace record"))
+
+  /** The rules of the match table, used as they stand: to be written while the rule is off. */
+  private val matchTable = for (n <- 0 until 16; (name, i) <- Seq("VALUE0", "VALUE1", "MASK0", "MASK1").zipWithIndex)
+    yield storage(s"MATCH${n}_$name", 0x300 + 16 * n + 4 * i,
+      s"rule $n: ${if (i < 2) "destination" else "bits of it that count"}, ${if (i % 2 == 0) "IPv4, or bits 127:96 of IPv6" else "bits 95:64 of IPv6"}").copy(jumbo = true)
 
   private val coreState = Seq(
     live("FREE_CELLS", 0x100, 32, "free cells"),
@@ -125,7 +137,8 @@ object RegisterMap {
     shadow("QUANTUM", 0x010, 20, Value(9216), "DWRR quantum in bytes; less than 9216 is taken as 9216")
   ) ++ Seq(
     shadow("MERGE", 0x0EC, 32, Value(0), "packets that wait are merged into jumbo frames",
-      bits("MODE", 1, 0, "0 off, 1 flow: packets of one flow; others are taken as 0")),
+      bits("MODE", 1, 0, "0 off, 1 flow: packets of one flow, 2 class: packets of one class; 3 is taken as 0")),
+    shadow("MERGE_JFET", 0x0D4, 30, Value(100000), "by class: time from a group's first packet to its close, ns"),
     shadow("MERGE_MAX_BYTES", 0x0F0, 14, Value(9216), "longest jumbo frame in bytes; more than 9216 is taken as 9216"),
     shadow("MERGE_MAX_SUM", 0x0F4, 14, Value(8960), "bytes of IP packets in a jumbo frame; more than 8960 is taken as 8960"),
     shadow("MERGE_MAX_COUNT", 0x0F8, 9, Value(448), "packets in a jumbo frame; more than 448 is taken as 448")
@@ -160,7 +173,7 @@ object RegisterMap {
   }
 
   /** Registers of the whole core, at address 0. */
-  val core: Block = Block("core", "", 0x1000, identity ++ control ++ coreConfig ++ services ++ coreState)
+  val core: Block = Block("core", "", 0x1000, identity ++ control ++ coreConfig ++ services ++ matchTable ++ coreState)
   /** Registers of a queue; one such block per queue. */
   val queue: Block = Block("queue", "Q_", queueStride, queueConfig ++ queuePolicies ++ queueState)
 }

@@ -21,6 +21,9 @@ class RegisterPorts(c: WeirConfig) extends Bundle {
   /** words of a queue's configuration while its apply copies them */
   val config = master(Flow(ConfigWrite(c)))
   val coreConfig = out(CoreConfig(c))
+  val matching = c.jumbo generate out(MatchConfig(c))
+  /** `matching` changes with the next cycle */
+  val matchChanged = c.jumbo generate out(Bool())
   /** queue q takes over its shadows: it waits for `applyReady(q)`, which must come in bounded time, then copies them */
   val apply = out Bits (c.queues bits)
   val applyReady = in Bits (c.queues bits)

@@ -19,6 +19,9 @@ class QueuesProperties(c: WeirConfig, leak: Boolean) extends Properties {
   dut.io.nowNs := 0
   dut.io.hold := False
   dut.io.link << link
+  dut.io.append.valid := link.valid
+  dut.io.append.queue := link.queue
+  dut.io.append.id := link.id
   dut.io.grant << grant
   val departure = dut.io.departure
 

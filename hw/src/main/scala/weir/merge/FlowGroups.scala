@@ -3,7 +3,7 @@ package weir.merge
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.buffer.{Grant, Link}
+import weir.buffer.{Append, Grant, Link}
 import weir.csr.MergeConfig
 import weir.frame.IpVersion
 
@@ -37,13 +37,16 @@ case class OpenGroup(c: WeirConfig) extends Bundle {
   val roomBytes, roomSum = SInt(c.lengthWidth + 2 bits)
   /** arrival of the last packet, in ticks */
   val ticks = c.time
+  /** of a class: packets whose link comes then or later do not join */
+  val deadlineNs = UInt(32 bits)
 }
 
-/** Decides which linked packets join a group of their flow that waits (JFEPM, paper 002; docs/modules/merge.md).
+/** Decides which linked packets join a group that waits: one of their flow (JFEPM, paper 002), or of their class, which is parked
+  * (JumboGen, paper 000; docs/modules/merge.md).
   *
   * A link leaves one cycle after it came, told whether it joins. It joins if its flow's open group is in the same queue, has not been
   * granted in an earlier cycle, and has room. Otherwise it opens a group of its own, which replaces the one before it in its slot. A packet
-  * whose flow cannot be known closes all groups of its queue. O(1): one entry of a table is read and one written.
+  * whose flow cannot be known closes all groups of its queue, as does a change of the match table. O(1): one entry of a table is read and one written.
   *
   * Links are two cycles apart or more, those of one queue four; one that follows another within three cycles in the same slot
   * does not join (the other is of another queue). After reset the table is emptied, a slot a cycle; nothing joins meanwhile.
@@ -62,6 +65,16 @@ class FlowGroups(c: WeirConfig) extends Component {
     val linked = slave(Flow(Link(c)))
     val link = master(Flow(Link(c)))
     val grant = slave(Flow(Grant(c)))
+    val nowNs = in(c.time)
+    /** of and to [[Parking]], where groups of classes wait: `close` and `park` come with a link that goes on */
+    val parked = in(Bits(c.queues * c.classes bits))
+    val closing = in Bool ()
+    val leaving = slave(Flow(ClassPlace(c)))
+    val close = master(Flow(ClassPlace(c)))
+    val park = master(Flow(Parked(c)))
+    /** the packet opens a group that goes to the tail of its queue now */
+    val put = master(Flow(Append(c)))
+    val closeAll = out(Bits(c.queues bits))
     /** a group was closed because another flow came to its slot */
     val evicted = out Bool ()
     val busy = out Bool ()
@@ -70,13 +83,13 @@ class FlowGroups(c: WeirConfig) extends Component {
 
   private val tags = Mem(FlowTag(c), 1 << c.flowIndexWidth)
   tags.write(io.tag.index, io.tag.tag, io.tag.valid)
-  private val groups = Mem(OpenGroup(c), c.flowSlots)
+  private val groups = Mem(OpenGroup(c), c.allSlots)
 
   val sweep = new Area {
     val done = RegInit(False)
     val slot = Reg(UInt(c.flowSlotWidth bits)) init 0
     when(!done)(slot := slot + 1)
-    when(slot.andR)(done := True)
+    when(slot === c.allSlots - 1)(done := True)
   }
 
   /** Cycles −4 to −1 before the link: the tag, the entry, and what the packet would make of it. */
@@ -102,6 +115,8 @@ class FlowGroups(c: WeirConfig) extends Component {
     val ticks1 = RegNextWhen(shifted(ticks2, io.tick(1 downto 0)), steps(2))
     private val limits = io.config(look2.queue.resized)
     val flow1 = RegNextWhen(limits.flow, steps(2))
+    val classes1 = RegNextWhen(limits.classes, steps(2))
+    val jfet1 = RegNextWhen(limits.jfetNs, steps(2))
     val maxCount1 = RegNextWhen(limits.maxCount, steps(2))
     val maxSum1 = RegNextWhen(limits.maxSum, steps(2))
     val maxBytes1 = RegNextWhen(limits.maxBytes.resize(16).asSInt - outer2.resize(16).asSInt, steps(2))
@@ -114,7 +129,10 @@ class FlowGroups(c: WeirConfig) extends Component {
     val ticks = RegNextWhen(ticks1, steps(3))
     /** of the ticks' upper bits: the one before */
     val upperBefore = RegNextWhen(ticks1(47 downto 16) - 1, steps(3))
-    val merges = RegNextWhen(flow1, steps(3))
+    val merges = RegNextWhen(Mux(tag1.classed, classes1, flow1), steps(3))
+    /** the queue merges the other way than it did when the flow was looked up */
+    val mismatched = RegNextWhen(Mux(tag1.classed, flow1, classes1), steps(3))
+    val jfet = RegNextWhen(jfet1, steps(3))
     val maxCount = RegNextWhen(maxCount1, steps(3))
     val roomBytes = RegNextWhen(maxBytes1 - inner1.resize(16).asSInt, steps(3))
     val roomSum = RegNextWhen(maxSum1.resize(16).asSInt - inner1.resize(16).asSInt, steps(3))
@@ -147,12 +165,26 @@ class FlowGroups(c: WeirConfig) extends Component {
     private val entryUpper = entry.ticks(47 downto 16)
     val inTime = judged(upper === entryUpper || (upperBefore === entryUpper && ticks(15 downto 0) < entry.ticks(15 downto 0)))
     val sameFlow = judged(entry.open && entry.flow === tag.number && entry.queue === queue)
-    val alive = judged(!(entry.number - of(order.map(_.first))).msb)
-    val isHead = judged(entry.number === of(order.map(_.granted)))
+    private val place = ClassPlace(c)
+    place.queue := queue
+    place.klass := tag.slot.resized
+    val classed = judged(tag.classed)
+    private val stays = io.parked(place.index) && !(io.leaving.valid && io.leaving.index === place.index)
+    val alive = judged(Mux(tag.classed, stays, !(entry.number - of(order.map(_.first))).msb))
+    val isHead = judged(!tag.classed && entry.number === of(order.map(_.granted)))
+    /** its class's timer has ended */
+    val late = judged(tag.classed && !(io.nowNs.resize(32) - entry.deadlineNs).msb)
+    private val deadline = io.nowNs + looking.jfet
+    val deadlineNs = RegNextWhen(deadline, comes)
+    /** the table by which its class or bypass was found is not that of the packet before */
+    val epochs = Vec.fill(c.queues)(Reg(UInt(MatchResult.epochWidth bits)) init 0)
+    private val ip = io.linked.descriptor.ipVersion =/= IpVersion.none
+    val renews = judged(ip && (tag.epoch =/= epochs(queue.resized) || mismatched && tag.kind =/= FlowKind.none))
+    when(comes && ip)(epochs(queue.resized) := tag.epoch)
     /** its group is granted in this cycle, if it is the head */
     val grantedNow = judged(of(order.map(_.grants)))
     val fits = judged(withEntry <= entry.roomBytes && inner <= entry.roomSum && entry.count < maxCount)
-    val mayJoin = judged(merges && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4))
+    val mayJoin = judged(merges && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4) && !mismatched)
     val known = judged(tag.kind.msb && sweep.done)
     val unknown = judged(tag.kind === FlowKind.unknown)
     val slot = RegNextWhen(tag.slot, comes)
@@ -187,6 +219,7 @@ class FlowGroups(c: WeirConfig) extends Component {
       opened.roomBytes := looking.roomBytes
       opened.roomSum := looking.roomSum
       opened.ticks := ticks
+      opened.deadlineNs := deadline.resized
     }
     val before = RegNextWhen(entry.tail, comes)
 
@@ -202,7 +235,9 @@ class FlowGroups(c: WeirConfig) extends Component {
     import judging._
     /** the entry's group waits to be granted */
     val waits = alive && !(isHead && grantedNow)
-    val alone = !sameFlow || !waits || recent.collides
+    /** and nothing has closed it */
+    val stays = !late && !renews && !(classed && io.closing)
+    val alone = !sameFlow || !waits || !stays || recent.collides
     val joins = valid && mayJoin && !alone && fits && inTime
     /** numbers are given when a group is opened */
     val written = OpenGroup(c).allowOverride()
@@ -210,6 +245,20 @@ class FlowGroups(c: WeirConfig) extends Component {
     when(!joins)(written.number := Vec(order.map(_.next))(inQueue.resized))
     written.open := mayJoin
     val writes = valid && known
+    /** a group of a class is opened, and the one before closed */
+    val opensClass = valid && classed && mayJoin && !joins && !io.closing
+    private val place = ClassPlace(c)
+    place.queue := inQueue
+    place.klass := slot.resized
+    io.close.valid := writes && classed && alive && !joins
+    io.close.payload := place
+    io.put.valid := valid && !joins && !opensClass
+    io.put.queue := link.queue
+    io.put.id := link.id
+    io.park.valid := opensClass
+    io.park.place := place
+    io.park.id := link.id
+    io.park.deadline := deadlineNs
     groups.write(sweep.done ? slot | sweep.slot, written, writes || !sweep.done)
     when(!sweep.done)(written.open := False)
 
@@ -234,9 +283,10 @@ class FlowGroups(c: WeirConfig) extends Component {
     for ((list, q) <- order.zipWithIndex) {
       val here = valid && link.queue === q
       list.opens := here && !joins
-      list.closesAll := (here && unknown) || io.applied(q) || changed
+      list.closesAll := (here && (unknown || renews)) || io.applied(q) || changed
+      io.closeAll(q) := list.closesAll
     }
-    io.evicted := RegNext(valid && known && waits && !sameFlow && joined.open && !recent.collides) init False
+    io.evicted := RegNext(valid && known && !classed && waits && !sameFlow && joined.open && !recent.collides) init False
   }
   io.busy := looking.steps.passed.orR || judging.valid || !sweep.done
 }

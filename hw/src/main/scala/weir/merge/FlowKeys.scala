@@ -17,6 +17,9 @@ case class FlowJob(c: WeirConfig) extends Bundle {
   val ports = Bool()
   /** where its words are */
   val packet = UInt(2 bits)
+  /** it is merged by class: of its words, Ethernet header, version and DSCP alone count */
+  val classed = Bool()
+  val queue = c.queueId
 }
 
 /** Makes keys of flows out of packets that pass by: their first 64 bytes without VLAN tags, in words of 16; the tags
@@ -41,6 +44,8 @@ class FlowKeys(c: WeirConfig) extends Component {
     val ask = in(FlowJob(c))
     val askIndex = in(UInt(2 bits))
     val key = out(Bits(c.wordWidth + tagBits bits))
+    /** where a packet goes, known before its end or up to two cycles after it */
+    val destination = master(Flow(Destination()))
   }
   noIoPrefix()
 
@@ -109,11 +114,18 @@ class FlowKeys(c: WeirConfig) extends Component {
     val protocol4 = RegNextWhen(byte(word, 7), in(1))
     val length6 = RegNextWhen(pair(word, 2).asUInt, in(1))
     val protocol6 = RegNextWhen(byte(word, 4), in(1))
+    /** the first half of an IPv4 destination */
+    val destination4 = RegNextWhen(pair(word, 14), in(1))
+
+    io.destination.valid := in(2)
+    io.destination.packet := aligned.owner
+    io.destination.v6 := v6
+    io.destination.address := Mux(v6, Cat((6 to 13).reverse.map(byte(word, _))), destination4 ## pair(word, 0) ## B(0, 32 bits))
   }
 
   /** The hash, word by word. */
   val hash = new Area {
-    private val width = c.flowSlotWidth
+    val width = log2Up(c.flowSlots)
     private def part(bytes: (Int, Int)*): Bits = FlowHash.part(aligned.word, bytes.toMap, width)
     private def run(at: Int, input: Int, count: Int): Seq[(Int, Int)] = (0 until count).map(n => (at + n, input + n))
     private val six = aligned.at === 0 || fields.v6
@@ -164,11 +176,16 @@ class FlowKeys(c: WeirConfig) extends Component {
     val v63 = RegNextWhen(v6, valid2)
     val protocol3 = RegNextWhen(protocol, valid2)
     val ports3 = RegNextWhen(oneOf(6, 17) && long, valid2)
+    val classed3 = RegNextWhen(arrival2.classed, valid2)
+    val queue3 = RegNextWhen(arrival2.queue, valid2)
     val kind3 = Reg(UInt(2 bits))
     when(valid2) {
       kind3 := FlowKind.joinable
       when(!exact || arrival2.exempt || (!v6 && protocol === io.protocol))(kind3 := FlowKind.barred)
-      when(v6 ? oneOf(0, 43, 44, 50, 51, 60, 135, 139, 140) | (!fields.plain || fields.fragment))(kind3 := FlowKind.unknown)
+      when(v6 ? oneOf(0, 43, 44, 50, 51, 60, 135, 139, 140) | (!fields.plain || fields.fragment)){
+        // the class is told by the destination, which is there
+        kind3 := Mux(arrival2.classed, U(FlowKind.barred, 2 bits), U(FlowKind.unknown, 2 bits))
+      }
       when(arrival2.ipVersion === weir.frame.IpVersion.none)(kind3 := FlowKind.none)
     }
 
@@ -178,7 +195,9 @@ class FlowKeys(c: WeirConfig) extends Component {
     io.job.v6 := v63
     io.job.ports := ports3
     io.job.packet := packet3
-    io.job.slot := (hash.addresses ^ (ports3 ? hash.ports | B(0, c.flowSlotWidth bits)) ^ protocol3.resize(c.flowSlotWidth)).asUInt
+    io.job.classed := classed3
+    io.job.queue := queue3
+    io.job.slot := (hash.addresses ^ (ports3 ? hash.ports | B(0, hash.width bits)) ^ protocol3.resize(hash.width)).asUInt.resized
   }
 
   /** What counts of a word: the Ethernet header, version, DSCP, protocol, addresses, ports. */
@@ -194,6 +213,10 @@ class FlowKeys(c: WeirConfig) extends Component {
     private val counts4 = io.askIndex.mux(0 -> dscp4, 1 -> mask(bytes((7 +: (10 to 15)): _*)), default -> withPorts(bytes(0, 1), ports4))
     private val counts6 = io.askIndex.mux(0 -> dscp6, 1 -> mask(bytes((4 +: (6 to 15)): _*)), 2 -> mask(bytes(0 to 15: _*)),
       3 -> withPorts(bytes(0 to 5: _*), ports6))
-    io.key := word(c.wordWidth, tagBits bits) ## (word(c.wordWidth - 1 downto 0) & (io.ask.v6 ? counts6 | counts4))
+    /** not the length of an IPv4 header: packets with options are of their class */
+    private val class4 = mask(bytes(0 to 13: _*) | (BigInt(0xfcf0) << 112))
+    private val classes = (io.askIndex === 0) ? (io.ask.v6 ? dscp6 | class4) | mask(0)
+    private val counts = io.ask.classed ? classes | (io.ask.v6 ? counts6 | counts4)
+    io.key := word(c.wordWidth, tagBits bits) ## (word(c.wordWidth - 1 downto 0) & counts)
   }
 }

@@ -14,13 +14,20 @@ object FlowKind {
   val joinable = 3
 }
 
-/** A packet's flow: two packets have the same Ethernet header, DSCP and flow if slot and number are the same. */
+/** A packet's flow: two packets have the same Ethernet header, DSCP and flow if slot and number are the same; in queues that merge by
+  * class, the same Ethernet header, DSCP, IP version, and class.
+  */
 case class FlowTag(c: WeirConfig) extends Bundle {
   /** [[FlowKind]] */
   val kind = UInt(2 bits)
-  /** where the flow's open group is; it follows from addresses, protocol and ports */
+  /** where the flow's open group is; it follows from addresses, protocol and ports, or from queue and class */
   val slot = UInt(c.flowSlotWidth bits)
   val number = UInt(c.flowNumberWidth bits)
+  /** of the match table, when its destination was looked up */
+  val epoch = UInt(MatchResult.epochWidth bits)
+
+  /** the slot is one of a class */
+  def classed: Bool = slot.msb
 }
 
 /** The tag of an arrival. */
@@ -39,4 +46,7 @@ case class FlowArrival(c: WeirConfig) extends Bundle {
   val tags = UInt(2 bits)
   /** to 01-80-C2-00-00-0x */
   val exempt = Bool()
+  val queue = c.queueId
+  /** its queue merges by class */
+  val classed = Bool()
 }

@@ -3,6 +3,7 @@ package weir.merge
 import spinal.core._
 import spinal.lib._
 import weir.{Steps, WeirConfig}
+import weir.csr.MatchConfig
 import weir.frame.IngressWord
 
 /** Tells flows apart, exactly: a table of the last flow of each slot, with its whole key. A packet whose key is not
@@ -21,6 +22,9 @@ class FlowTable(c: WeirConfig) extends Component {
     val arrival = slave(Flow(FlowArrival(c)))
     /** IPv4 protocol of jumbo frames */
     val protocol = in Bits (8 bits)
+    val matching = in(MatchConfig(c))
+    /** it has changed: an epoch begins */
+    val matchChanged = in Bool ()
     val tag = master(Flow(FlowTagWrite(c)))
     val busy = out Bool ()
   }
@@ -32,14 +36,14 @@ class FlowTable(c: WeirConfig) extends Component {
   keys.io.arrival << io.arrival
   keys.io.protocol := io.protocol
 
-  private val words = Mem(Bits(widthOf(keys.io.key) bits), 4 * c.flowSlots)
-  private val numbers = Mem(UInt(c.flowNumberWidth bits), c.flowSlots)
+  private val words = Mem(Bits(widthOf(keys.io.key) bits), 4 * c.allSlots)
+  private val numbers = Mem(UInt(c.flowNumberWidth bits), c.allSlots)
 
   val sweep = new Area {
     val done = RegInit(False)
     val slot = Reg(UInt(c.flowSlotWidth bits)) init 0
     when(!done)(slot := slot + 1)
-    when(slot.andR)(done := True)
+    when(slot === c.allSlots - 1)(done := True)
   }
 
   val jobs = new StreamFifo(FlowJob(c), 4, withAsyncRead = true, withBypass = true)
@@ -47,13 +51,29 @@ class FlowTable(c: WeirConfig) extends Component {
   jobs.io.push.payload := keys.io.job.payload
   when(!sweep.done)(jobs.io.push.kind := FlowKind.none)
 
+  /** Class or bypass of each of the last four packets. */
+  val matched = new Area {
+    val table = new Match(c)
+    table.io.config := io.matching
+    table.io.changed := io.matchChanged
+    table.io.destination << keys.io.destination
+    val of = Vec.fill(4)(Reg(MatchResult(c)))
+    for ((result, n) <- of.zipWithIndex)
+      when(table.io.result.valid && table.io.resultPacket === n)(result := table.io.result.payload)
+  }
+
   /** A word a cycle. */
   val asking = new Area {
     val active = RegInit(False)
     val job = RegNextWhen(jobs.io.pop.payload, jobs.io.pop.fire)
     val index = Reg(UInt(2 bits))
-    val looks = active && job.kind.msb
-    val last = !job.kind.msb || index === (job.v6 ? U(3, 2 bits) | U(2, 2 bits))
+    /** known when the job comes */
+    val found = matched.of(job.packet)
+    /** a packet that the match table leaves alone is in no order with those that it does not */
+    val kind = Mux(found.bypass, U(FlowKind.none, 2 bits), job.kind)
+    val looks = active && kind.msb
+    val last = !kind.msb || index === ((job.v6 && !job.classed) ? U(3, 2 bits) | U(2, 2 bits))
+    val slot = Mux(job.classed, (U(c.classSlots) | (job.queue @@ found.klass).resize(c.flowSlotWidth)).resize(c.flowSlotWidth), job.slot)
     jobs.io.pop.ready := !active || last
     when(active) {
       index := index + 1
@@ -70,9 +90,9 @@ class FlowTable(c: WeirConfig) extends Component {
   /** Cycles 1 and 2 after a word was asked for: RAM and register; its own key is written behind the read. */
   val comparing = new Area {
     val steps = new Steps(asking.looks, 2)
-    val address = RegNextWhen(asking.job.slot @@ asking.index, asking.looks)
+    val address = RegNextWhen(asking.slot @@ asking.index, asking.looks)
     val key1 = RegNextWhen(keys.io.key, asking.looks)
-    val found1 = words.readSync(asking.job.slot @@ asking.index, asking.looks)
+    val found1 = words.readSync(asking.slot @@ asking.index, asking.looks)
     val found = RegNextWhen(found1, steps(1))
     val key = RegNextWhen(key1, steps(1))
     words.write(sweep.done ? address | (sweep.slot @@ U(0, 2 bits)), sweep.done ? key1 | B(widthOf(key1) bits, default -> true),
@@ -87,10 +107,17 @@ class FlowTable(c: WeirConfig) extends Component {
   /** Cycle 3 after the last word. */
   val result = new Area {
     val steps = new Steps(asking.active && asking.last, 3)
-    val job1 = RegNextWhen(asking.job, asking.active && asking.last)
+    private val asked = FlowJob(c).allowOverride()
+    asked := asking.job
+    asked.slot := asking.slot
+    asked.kind := asking.kind
+    val job1 = RegNextWhen(asked, asking.active && asking.last)
+    val epoch1 = RegNextWhen(asking.found.epoch, asking.active && asking.last)
+    val epoch2 = RegNextWhen(epoch1, steps(1))
+    val epoch = RegNextWhen(epoch2, steps(2))
     val job2 = RegNextWhen(job1, steps(1))
     val job = RegNextWhen(job2, steps(2))
-    val number1 = numbers.readSync(asking.job.slot, asking.looks && asking.last)
+    val number1 = numbers.readSync(asking.slot, asking.looks && asking.last)
     val number2 = RegNextWhen(number1, steps(1))
     val number = RegNextWhen(number2, steps(2))
 
@@ -114,6 +141,7 @@ class FlowTable(c: WeirConfig) extends Component {
     io.tag.tag.kind := job.kind
     io.tag.tag.slot := job.slot
     io.tag.tag.number := chosen
+    io.tag.tag.epoch := epoch
   }
   io.busy := jobs.io.occupancy =/= 0 || asking.active || result.steps.passed.orR || keys.io.job.valid
 }

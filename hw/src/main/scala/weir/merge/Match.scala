@@ -1,0 +1,75 @@
+package weir.merge
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.csr.MatchConfig
+
+/** Where a packet goes. */
+case class Destination() extends Bundle {
+  /** one of the last four packets */
+  val packet = UInt(2 bits)
+  val v6 = Bool()
+  /** an IPv4 address in the upper half, or the first half of an IPv6 address; the first byte is the uppermost */
+  val address = Bits(64 bits)
+}
+
+/** What the match table says of a packet. */
+case class MatchResult(c: WeirConfig) extends Bundle {
+  /** it is left alone: never merged, and in no order with packets that are */
+  val bypass = Bool()
+  val klass = c.classId
+  /** of the table as it was */
+  val epoch = UInt(MatchResult.epochWidth bits)
+}
+
+object MatchResult {
+  /** Sixteen changes would have to be made while packets wait for their decisions, some µs, for an epoch to be taken for another. */
+  val epochWidth = 4
+}
+
+/** The match table: the first rule whose masked value is the packet's masked destination says its class, or that it is left
+  * alone; without such a rule the default does.
+  *
+  * `result` comes one cycle after `destination`, out of one level of registers; one a cycle. Each change of the table begins an epoch, whose number goes with the results.
+  */
+class Match(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val config = in(MatchConfig(c))
+    /** `config` changes with the next cycle */
+    val changed = in Bool ()
+    val destination = slave(Flow(Destination()))
+    val result = master(Flow(MatchResult(c)))
+    val resultPacket = out UInt (2 bits)
+  }
+  noIoPrefix()
+
+  val epoch = Reg(UInt(MatchResult.epochWidth bits)) init 0
+  when(io.changed)(epoch := epoch + 1)
+  /** a packet that is compared before, and chosen after a change is left alone */
+  val changes = RegNext(io.changed) init False
+
+  /** One cycle after it: every rule's answer. */
+  val comparing = new Area {
+    private val comes = io.destination.valid
+    val valid = RegNext(comes) init False
+    val packet = RegNextWhen(io.destination.packet, comes)
+    val hits = RegNextWhen(B(for (((rule, value), mask) <- io.config.actions.rules.zip(io.config.values).zip(io.config.masks)) yield
+      rule.enable && rule.v6 === io.destination.v6 && ((io.destination.address ^ value) & mask) === 0), comes)
+  }
+
+  /** In the same cycle. */
+  val choosing = new Area {
+    import comparing._
+    private val first = OHMasking.first(hits)
+    private val actions = io.config.actions
+    private def chosen(bits: Seq[Bits]): Bits = first.asBools.zip(bits).map { case (hit, b) => Mux(hit, b, B(0, b.getWidth bits)) }.reduceBalancedTree(_ | _)
+    private val ruled = chosen(actions.rules.toSeq.map(r => r.bypass ## r.klass))
+    private val answer = Mux(hits.orR, ruled, actions.unmatchedBypass ## actions.unmatchedClass)
+    io.result.valid := valid
+    io.result.bypass := answer.msb || changes
+    io.result.klass := answer.resize(c.classWidth).asUInt
+    io.result.epoch := epoch
+    io.resultPacket := packet
+  }
+}

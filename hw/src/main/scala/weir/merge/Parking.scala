@@ -1,0 +1,176 @@
+package weir.merge
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.buffer.Append
+
+/** A group of a class, in a queue. */
+case class ClassPlace(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  val klass = c.classId
+
+  /** among all places of classes */
+  def index: UInt = queue @@ klass
+}
+
+/** A group that is parked. */
+case class Parked(c: WeirConfig) extends Bundle {
+  val place = ClassPlace(c)
+  val id = c.descriptorId
+  /** it is closed at this time, if not before */
+  val deadline = c.time
+}
+
+/** Groups of classes wait here until they close, and are then put at the tail of their queue (JumboGen, paper 000;
+  * docs/modules/merge.md). Everything else that is put into a queue passes, in order.
+  *
+  * A place has one group at most; `close` and `park` may come in one cycle, the old group's close first, then `append`. A queue's `close`,
+  * `park` and `append` come four cycles apart or more, all queues' two. Without a close an append passes in its own cycle. A group
+  * is closed in the cycle after `nowNs` has reached its deadline, later by the cycles in which others are put into queues; `closeAll` closes all
+  * groups that the queue has before it, one in three cycles, and holds what comes after it until then. At reset empty.
+  */
+class Parking(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val nowNs = in(c.time)
+    val close = slave(Flow(ClassPlace(c)))
+    val park = slave(Flow(Parked(c)))
+    val put = slave(Flow(Append(c)))
+    /** of that queue every group */
+    val closeAll = in(Bits(c.queues bits))
+    /** the queue has to drop groups from its head, and none is there: the oldest that is parked goes there */
+    val demand = in(Bits(c.queues bits))
+    val append = master(Flow(Append(c)))
+    /** places with a group */
+    val parked = out(Bits(c.queues * c.classes bits))
+    /** the group of this place is closed in this cycle, by its timer or `closeAll` or `demand` */
+    val leaving = master(Flow(ClassPlace(c)))
+    /** all groups of some queue are being closed, and what came since then waits: nothing may join, and nothing be parked */
+    val closing = out Bool ()
+    /** of each queue */
+    val deadlines = out(Vec(Flow(c.time), c.queues))
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  private val heads = Mem(c.descriptorId, c.queues * c.classes)
+  heads.write(io.park.place.index, io.park.id, io.park.valid)
+  val parked = Reg(Bits(c.queues * c.classes bits)) init 0
+  when(io.leaving.valid)(parked(io.leaving.index) := False)
+  io.parked := parked
+  /** groups that `closeAll` has found: they go before what is put after it */
+  val stale = Reg(Bits(c.queues * c.classes bits)) init 0
+  /** A group that is on its way out anyway is not closed again: it goes before what has been put meanwhile. */
+  val closes = Flow(ClassPlace(c))
+  closes.valid := io.close.valid && !stale(io.close.index)
+  closes.payload := io.close.payload
+  when(closes.valid)(parked(closes.index) := False)
+  when(io.park.valid)(parked(io.park.place.index) := True)
+
+  /** of a queue's groups, whose order is changed one cycle after */
+  private def delayed[T <: Data](flow: Flow[T]): Flow[T] = flow.m2sPipe
+
+  val closed = delayed(closes)
+  val came = delayed(io.park)
+
+  val queues = for (q <- 0 until c.queues) yield new Area {
+    /** classes of the groups, the oldest first; a group that has just been closed or parked still or not yet */
+    val order = Vec.fill(c.classes)(Reg(c.classId))
+    val count = Reg(UInt(c.classWidth + 1 bits)) init 0
+    private def mine(places: Bits): Bits = places(q * c.classes, c.classes bits)
+    val here = mine(parked)
+    val closesAll = io.closeAll(q) && here.orR
+    val emptying = RegInit(False)
+    when(mine(stale) === 0)(emptying := False)
+    when(closesAll) {
+      emptying := True
+      mine(stale) := here
+    }
+    private val deadlines = Mem(c.time, c.classes)
+    private val parks = io.park.valid && io.park.place.queue === q
+    deadlines.write(io.park.place.klass, io.park.deadline, parks)
+
+    val removes = closed.valid && closed.queue === q
+    val adds = came.valid && came.place.queue === q
+    val goes = io.leaving.valid && io.leaving.queue === q
+    private val removed = Mux(removes, closed.klass, order(0))
+    private val all = (0 until c.classes).map(n => order(n) === removed && n < count)
+    private val moves = removes || goes
+    /** those from the removed one on move up */
+    private val shifts = (0 until c.classes).map(n => moves && all.take(n + 1).orR)
+    private val end = count - moves.asUInt
+    for (n <- 0 until c.classes) {
+      when(shifts(n))(order(n) := (if (n + 1 < c.classes) order(n + 1) else order(n)))
+      when(adds && end === n)(order(n) := came.place.klass)
+    }
+    count := end + adds.asUInt
+
+    /** The oldest, its deadline, one and two cycles later; not what was parked after it was looked at. */
+    val oldest = new Area {
+      private val there = count =/= 0
+      val valid1 = RegNext(there && !goes) init False
+      val class1 = RegNext(order(0))
+      val deadline1 = RegNext(deadlines.readAsync(order(0)))
+      private def young(klass: UInt): Bool =
+        parks && io.park.place.klass === klass || adds && came.place.klass === klass
+      val valid2 = RegNext(valid1 && !goes && !young(class1)) init False
+      val class2 = RegNext(class1)
+      val expired2 = RegNext(!(io.nowNs - deadline1).msb)
+      io.deadlines(q).valid := valid1
+      io.deadlines(q).payload := deadline1
+    }
+    /** still the oldest: it may have been closed, and parked again behind the others */
+    private val known = oldest.valid2 && oldest.class2 === order(0) && here(oldest.class2) && !removes
+    val due = known && (oldest.expired2 || io.demand(q))
+    val dueStale = known && mine(stale)(oldest.class2)
+  }
+  // also of a group that is closed in the very cycle of closeAll
+  when(closes.valid)(stale(closes.index) := False)
+  when(io.leaving.valid)(stale(io.leaving.index) := False)
+
+  /** Nothing overtakes the groups of a queue that is emptied: what is put meanwhile waits here. All that is parked is older. */
+  val waiting = new StreamFifo(Append(c), 64, withAsyncRead = true)
+  /** what comes in this cycle */
+  val coming = new Area {
+    val after = io.put.m2sPipe
+    /** behind the group that it closed */
+    val late = after.valid && (RegNext(closes.valid) init False)
+    val flow = Flow(Append(c))
+    flow.valid := closes.valid || io.put.valid || late
+    flow.payload := io.put.payload
+    when(closes.valid) {
+      flow.queue := closes.queue
+      flow.id := heads.readAsync(closes.index)
+    }
+    when(late)(flow.payload := after.payload)
+  }
+  val draining = queues.map(_.emptying).orR
+  val free = !draining && !waiting.io.pop.valid
+  io.closing := !free
+  val passes = free && !queues.map(_.closesAll).orR
+  waiting.io.push.valid := coming.flow.valid && !passes
+  waiting.io.push.payload := coming.flow.payload
+  waiting.io.pop.ready := !draining
+
+  val leaving = new Area {
+    private val due = B(queues.map(queue => Mux(draining, queue.dueStale, queue.due)))
+    /** a close in the same cycle may be of the same group */
+    val now = due.orR && !closes.valid && (draining || free && !coming.flow.valid)
+    private val first = OHMasking.first(due)
+    val queue = OHToUInt(first).resize(c.queueWidth)
+    val klass = Vec(queues.map(_.oldest.class2))(queue.resized)
+    io.leaving.valid := now
+    io.leaving.queue := queue
+    io.leaving.klass := klass
+    val id = heads.readAsync(io.leaving.index)
+  }
+
+  io.append.valid := leaving.now || waiting.io.pop.fire || coming.flow.valid && passes
+  io.append.payload := coming.flow.payload
+  when(waiting.io.pop.fire)(io.append.payload := waiting.io.pop.payload)
+  when(leaving.now) {
+    io.append.queue := leaving.queue
+    io.append.id := leaving.id
+  }
+  io.busy := waiting.io.pop.valid || draining || closed.valid || came.valid || coming.late
+}
