@@ -84,8 +84,14 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
             "merge max_bytes 63 is out of range: allowed is 64 to 9216",
         ),
         (["--policy", "red", "--merge", "flow", "--max-count", "0"], "--max-count 0 must be a positive number"),
-        (["--policy", "red", "--merge", "class", "--match", "10.0.0.0/8"], "--match 10.0.0.0/8: write DESTINATION=CLASS"),
-        (["--policy", "red", "--merge", "class", "--match", "10.0.0.0/8=16"], "--match 10.0.0.0/8=16: write DESTINATION=CLASS"),
+        (
+            ["--policy", "red", "--merge", "class", "--match", "10.0.0.0/8"],
+            "--match 10.0.0.0/8: write DESTINATION=CLASS",
+        ),
+        (
+            ["--policy", "red", "--merge", "class", "--match", "10.0.0.0/8=16"],
+            "--match 10.0.0.0/8=16: write DESTINATION=CLASS",
+        ),
         (["--policy", "red", "--jumbo", "transit"], "--jumbo transit: not built in this version: FEATURES"),
         (["--policy", "red", "--transit"], "--jumbo transit: not built"),
         (["--policy", "red", "--wave", "x.fst"], "VCD"),
