@@ -20,11 +20,17 @@ from typing import Any
 import markdown
 
 import plots
-from plan import NOT_RUN, TABLES, Run, Table
+from experiment import Table
+from plan import NOT_RUN, TABLES, Run
 from tables import Disagreement, load, make
 
 ROOT = Path(__file__).resolve().parents[2]
-PAPERS = {"001": "Drop-Tail, DT-ECN and RED gateways", "003": "ISRED against RED", "004": "FN against RED"}
+PAPERS = {
+    "002": "JFEPM in a data center",
+    "001": "Drop-Tail, DT-ECN and RED gateways",
+    "003": "ISRED against RED",
+    "004": "FN against RED",
+}
 UNITS = {"loss_percent": "loss, %", "loss_bits_percent": "loss, % of bits", "utilisation_percent": "utilisation, %",
          "queue_bits_mean": "E(Q), bits", "queue_bits_sd": "SD(Q), bits", "below_threshold": "Pr(Q ≤ Qopt)", "arrived": "arrived",
          "dropped": "dropped", "overflow": "overflows", "average_sd": "SD of the average", "goodput_bytes": "goodput, bytes",

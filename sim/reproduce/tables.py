@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from plan import SEEDS, Run, Table, queues_of
+import datacenter
+from experiment import Table
+from plan import SEEDS, Run, queues_of
 from verdicts import Spread, claim_verdict, row_verdict
 
 
@@ -98,6 +100,7 @@ def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
         claims.append({"name": claim.name, "text": claim.text, "a": claim.a, "b": claim.b, "metric": claim.metric,
                        "sign": claim.sign, "rows": judged, "rows_of_the_claim": len(claim.rows or table.rows), "verdict": claim_verdict([str(j["verdict"]) for j in judged.values()])})  # fmt: skip
     shortened = {k: v for k, v in table.quick.items() if quick}
+    gains = datacenter.gains(table, runs) if table.program == "datacenter" and runs else None
     return {"paper": table.paper, "table": table.name, "title": table.title, "options": table.options | shortened,
             "shortened": bool(shortened), "seeds": list(SEEDS), "rows": rows, "claims": claims, "notes": list(table.notes),
-            "rows_of_the_paper": len(table.rows)}  # fmt: skip
+            "rows_of_the_paper": len(table.rows), "gains": gains}  # fmt: skip
