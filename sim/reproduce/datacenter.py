@@ -1,16 +1,12 @@
-"""Paper 002, JFEPM in a data center: what is run, what Tables 4.2 to 4.9 print, and the gains that they are about.
+"""Paper 002, JFEPM in a data center: what is run, and what Tables 4.2 to 4.9 print.
 
 The paper's rows are packet sizes, and their values are taken over all loads. Here a row is a size at a load; the gains
-of a size over its loads are a table of their own beside it, with claims about how they change with the size.
+of a size over its loads are a table of their own beside it (gains.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from experiment import Claim, Table, Value
-from verdicts import Spread, claim_verdict, row_verdict
 
 SIZES = (800, 1000, 1200, 1460)
 LOADS = (0.1, 0.4, 0.7, 0.95)
@@ -22,7 +18,7 @@ GAINS = {"fct_mean_us": "FCT, µs", "dropped": "dropped packets"}
 COLUMNS = ("largest difference", "at load", "mean gain", "largest gain, %", "at load", "mean gain, %")
 
 # size: largest difference, its load, mean gain, largest gain in percent, its load, mean gain in percent
-_PRINTED: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {
+PRINTED: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {
     "tahoe": {
         "fct_mean_us": {800: (33, 0.6, 19.58, 42.17, 0.1, 21.33), 1000: (26.5, 0.5, 13.81, 31.90, 0.4, 14.38),
                         1200: (21.2, 0.5, 9.98, 33.39, 0.4, 11.76), 1460: (14.4, 0.5, 5.89, 28.16, 0.3, 13.11)},
@@ -78,10 +74,10 @@ def _table(tcp: str) -> Table:
 
 
 TABLES = (
-    *(_table(tcp) for tcp in _PRINTED),
+    *(_table(tcp) for tcp in PRINTED),
     Table(
         "002", "rtl-newreno", "the RTL at one pair of racks, newreno", "datacenter",
-        {"tcp": "newreno", "duration": 0.01, "warm": 0.002}, _rows((800, 0.95), (1460, 0.95)), _SIDES, {},
+        {"tcp": "newreno", "duration": 0.004, "warm": 0.001}, _rows((800, 0.95), (1460, 0.95)), _SIDES, {},
         _METRICS, _CLAIMS,
         ("The uplink of rack 0 and the split of rack 2 are RTL; the other three of each are the golden model.",),
         ("original",), ("800-0.95",), ("original", "jfepm"), {"duration": 0.001, "warm": 0.001},
@@ -94,72 +90,3 @@ TABLES = (
         golden_only=True,
     ),
 )  # fmt: skip
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
-
-
-def gains(table: Table, runs: Mapping[str, Mapping[str, Mapping[int, Any]]]) -> dict[str, Any] | None:
-    """Gains of each size over its loads, printed and measured, and the claims about them; None if not all rows are there.
-
-    Args:
-        runs: of each row and side the runs by seed.
-    """
-    if table.name.removeprefix("tables-") not in _PRINTED or set(table.rows) - set(runs):
-        return None
-    printed = _PRINTED[table.name.removeprefix("tables-")]
-
-    def value(size: int, load: float, side: str, seed: int, name: str) -> float:
-        return float(runs[row_name(size, load)][side][seed]["results"][name])
-
-    seeds = sorted(set.intersection(*(set(side) for row in runs.values() for side in row.values())))
-    lines, by_seed = [], {}
-    for name in GAINS:
-        for size in SIZES:
-            before = {ld: {s: value(size, ld, "original", s, name) for s in seeds} for ld in LOADS}
-            gain = {ld: {s: before[ld][s] - value(size, ld, "jfepm", s, name) for s in seeds} for ld in LOADS}
-            percent = {
-                ld: {s: 100 * gain[ld][s] / before[ld][s] if before[ld][s] else 0.0 for s in seeds} for ld in LOADS
-            }
-            by_seed[name, size] = {s: _mean([gain[ld][s] for ld in LOADS]) for s in seeds}
-            most = max(LOADS, key=lambda ld: _mean(list(gain[ld].values())))
-            most_percent = max(LOADS, key=lambda ld: _mean(list(percent[ld].values())))
-            spreads = [Spread.of(list(v.values())) for v in (gain[most], by_seed[name, size], percent[most_percent])]
-            spreads.append(Spread.of([_mean([percent[ld][s] for ld in LOADS]) for s in seeds]))
-            numbers = [{"mean": s.mean, "half": s.half if s.count > 1 else None, "seeds": s.count} for s in spreads]
-            lines.append({
-                "of": name, "size": size, "printed": dict(zip(range(len(COLUMNS)), printed[name][size], strict=True)),
-                "measured": [numbers[0], most, numbers[1], numbers[2], most_percent, numbers[3]],
-                "by_load": {str(ld): {"mean": (p := Spread.of(list(percent[ld].values()))).mean, "half": p.half} for ld in LOADS},
-            })  # fmt: skip
-    claims = []
-    for name, text in GAINS.items():
-        judged = {}
-        for small, large in zip(SIZES, SIZES[1:], strict=False):
-            judged[f"{small} above {large}"] = row_verdict(by_seed[name, small], by_seed[name, large], 1)
-        claims.append(_claim(f"gain-{name}", f"the mean gain ({text}) falls as packets grow", judged))
-    for name, text, figure in (
-        ("fct_mean_us", "flows complete sooner", "4.2"),
-        ("dropped", "fewer packets are dropped", "4.3"),
-    ):
-        judged = {}
-        for small, large in zip(SIZES, SIZES[1:], strict=False):
-            for load in HEAVY:
-                a, b = ({s: value(size, load, "original", s, name) for s in seeds} for size in (large, small))
-                judged[f"{large} against {small} at {load}"] = row_verdict(a, b, -1)
-        claims.append(
-            _claim(
-                f"figure-{figure}", f"{text} as packets grow, without JFEPM (Figure {figure}, loads from 0.7)", judged
-            )
-        )
-    return {"lines": lines, "claims": claims}
-
-
-def _claim(name: str, text: str, judged: dict[str, tuple[str, Spread | None]]) -> dict[str, Any]:
-    rows = {
-        r: {"verdict": v, "difference": d.mean if d else None, "half": d.half if d else None}
-        for r, (v, d) in judged.items()
-    }
-    return {"name": name, "text": text, "rows": rows, "rows_of_the_claim": len(rows),
-            "verdict": claim_verdict([v for v, _ in judged.values()])}  # fmt: skip
