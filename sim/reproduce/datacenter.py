@@ -76,7 +76,7 @@ def _table(tcp: str) -> Table:
 TABLES = (
     *(_table(tcp) for tcp in PRINTED),
     Table(
-        "002", "rtl-newreno", "the RTL at one pair of racks, newreno", "datacenter",
+        "002", "rtl-newreno", "The RTL at one pair of racks, newreno", "datacenter",
         {"tcp": "newreno", "duration": 0.001, "warm": 0.001}, _rows((800, 0.95), (1460, 0.95)), _SIDES, {},
         _METRICS, _CLAIMS,
         ("The uplink of rack 0 and the split of rack 2 are RTL; the other three of each are the golden model.",
@@ -84,7 +84,7 @@ TABLES = (
         ("original",), ("800-0.95",), ("original", "jfepm"),
     ),
     Table(
-        "002", "control-newreno", "control [ours]: aggregation and core switches count bytes, newreno", "datacenter",
+        "002", "control-newreno", "Control [ours]: aggregation and core switches count bytes, newreno", "datacenter",
         {"tcp": "newreno", "duration": 0.015, "warm": 0.005, "count": "bytes"}, _rows(*((800, ld) for ld in LOADS)), _SIDES,
         {}, _METRICS, _CLAIMS,
         ("Their queues hold 40 times the packet size in bytes, not 40 frames of any size, so that a jumbo frame has no room for free.",),

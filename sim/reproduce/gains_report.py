@@ -54,7 +54,9 @@ def curves(table: dict[str, Any], metric: str, side: str) -> dict[int, list[tupl
 def figures(folder: Path, table: dict[str, Any]) -> list[str]:
     """Draws Figures 4.2 and 4.3 (completion time and drops against the size, without JFEPM) and the gain against the load."""
     name = f"{table['paper']}-{table['table']}"
-    lines = []
+    lines: list[str] = []
+    if len(curves(table, "dropped", "original")) < 2:
+        return lines  # nothing to draw against
     for metric, text in (("fct_mean_us", "mean completion time, µs"), ("dropped", "packets dropped")):
         path = Path("report") / f"{name}-{metric}.png"
         plots.against_size(curves(table, metric, "original"), curves(table, metric, "jfepm"), f"002, {table['title']}", text,
