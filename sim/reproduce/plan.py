@@ -6,49 +6,10 @@ options of its program. A run is (row, side, queue, seed); its file is `runs/<pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-Value = str | float
-
-
-@dataclass(frozen=True)
-class Claim:
-    """`metric` of side `a` is lower (sign -1) or higher (+1) than that of side `b`, in each of `rows` (none: all)."""
-
-    name: str
-    text: str
-    metric: str
-    sign: int
-    a: str
-    b: str
-    rows: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Table:
-    """A printed table, or what stands for it."""
-
-    paper: str
-    name: str
-    title: str
-    program: str
-    options: dict[str, Value]
-    rows: dict[str, dict[str, Value]]
-    sides: dict[str, dict[str, Value]]
-    #: row -> "side metric" -> printed value
-    printed: dict[str, dict[str, float]]
-    metrics: tuple[str, ...]
-    claims: tuple[Claim, ...]
-    notes: tuple[str, ...] = ()
-    #: sides that ns-3 has a queue for
-    ns3: tuple[str, ...] = ()
-    #: sides and rows of the quick slice, and what is shorter in it
-    quick_rows: tuple[str, ...] = ()
-    quick_sides: tuple[str, ...] = ()
-    quick: dict[str, Value] = field(default_factory=dict)
-    #: sides that only the golden model runs in the full workflow (sweeps)
-    golden_only: bool = False
-
+import datacenter
+from experiment import Claim, Table, Value
 
 SEEDS = (1, 2, 3)
 
@@ -210,12 +171,12 @@ TABLES = (
     _fn(20, "persistent", False), _fn(20, "sessions", True), _fn(20, "fed", True),
     _fn(10, "persistent", True), _fn(10, "sessions", True), _fn(10, "fed", True),
     _gateways("reno"), _gateways("sack"),
+    *datacenter.TABLES,
 )  # fmt: skip
 
 #: what is not run at all, and why
 NOT_RUN = {
-    "000": "MRED with partial drops needs the merge of jumbo frames in the core, which is not built yet",
-    "002": "the data center needs merge at the sending and split at the receiving ToR; the core splits, and does not merge yet",
+    "000": "MRED with partial drops needs jumbo frames that stay together in the core (transit), which is not built yet",
     "004 grid": "the sweep of 12 T for each Ws is not part of the workflow yet; Table II's rows are",
 }
 

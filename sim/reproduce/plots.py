@@ -69,9 +69,60 @@ def against_rows(table: dict[str, Any], metric: str, label: str, path: Path) -> 
                 label=f"{side}, printed",
             )
     axis.set_xticks(range(len(rows)), rows)
-    axis.set_xlabel({"003": "sources", "004": "window, packets", "001": "scenario"}[table["paper"]])
+    axis.set_xlabel({"003": "sources", "004": "window, packets", "001": "scenario", "002": "size-load"}[table["paper"]])
     axis.set_ylabel(label)
     axis.set_title(f"{table['paper']}, {table['title']}", fontsize=11)
     axis.grid(axis="y", alpha=0.3)
     axis.legend(fontsize=8, ncols=2)
+    _save(figure, path)
+
+
+def against_size(
+    original: dict[int, list[tuple[float, float, float]]],
+    jfepm: dict[int, list[tuple[float, float, float]]],
+    title: str,
+    label: str,
+    path: Path,
+) -> None:
+    """A metric against the packet size, a line a load, JFEPM dashed: 002's Figures 4.2 and 4.3."""
+    figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
+    loads = sorted({p[0] for points in original.values() for p in points})
+    for n, load in enumerate(loads):
+        for sizes, style, name in ((original, "-", f"load {load:g}"), (jfepm, "--", f"load {load:g}, JFEPM")):
+            points = [
+                (size + (6 if style == "--" else -6), *p[1:])
+                for size, row in sizes.items()
+                for p in row
+                if p[0] == load
+            ]
+            axis.errorbar([p[0] for p in points], [p[1] for p in points], [p[2] for p in points], ls=style, marker="o", ms=3,
+                          capsize=3, lw=1.3, color=COLOURS[n % len(COLOURS)], label=name)  # fmt: skip
+    axis.set_xticks(sorted(original))
+    axis.set_xlabel("packet, bytes")
+    axis.set_ylabel(label)
+    axis.set_ylim(bottom=0)
+    axis.set_title(title, fontsize=11)
+    axis.grid(axis="y", alpha=0.3)
+    axis.legend(fontsize=7, ncols=2)
+    _save(figure, path)
+
+
+def gains(lines: list[dict[str, Any]], title: str, path: Path) -> None:
+    """Gain in percent against the load, a line a packet size, for completion time and for drops: 002's tables as curves."""
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    names = {"fct_mean_us": "mean completion time", "dropped": "packets dropped"}
+    for axis, (of, name) in zip(axes, names.items(), strict=True):
+        for n, line in enumerate(one for one in lines if one["of"] == of):
+            loads = [float(load) for load in line["by_load"]]
+            values = list(line["by_load"].values())
+            aside = 0.008 * (n - 1.5)
+            axis.errorbar([ld + aside for ld in loads], [v["mean"] for v in values], [v["half"] for v in values], marker="o", ms=4,
+                          capsize=3, lw=1.3, color=COLOURS[n % len(COLOURS)], label=f"{line['size']} bytes")  # fmt: skip
+        axis.axhline(0, color="black", lw=0.8)
+        axis.set_xlabel("load")
+        axis.set_ylabel("gain, %")
+        axis.set_title(name, fontsize=10)
+        axis.grid(axis="y", alpha=0.3)
+        axis.legend(fontsize=8)
+    figure.suptitle(title, fontsize=11)
     _save(figure, path)

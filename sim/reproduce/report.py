@@ -19,28 +19,33 @@ from typing import Any
 
 import markdown
 
+import gains_report
 import plots
-from plan import NOT_RUN, TABLES, Run, Table
+from experiment import Table
+from gains_report import number
+from plan import NOT_RUN, TABLES, Run
 from tables import Disagreement, load, make
 
 ROOT = Path(__file__).resolve().parents[2]
-PAPERS = {"001": "Drop-Tail, DT-ECN and RED gateways", "003": "ISRED against RED", "004": "FN against RED"}
+PAPERS = {
+    "002": "JFEPM in a data center",
+    "001": "Drop-Tail, DT-ECN and RED gateways",
+    "003": "ISRED against RED",
+    "004": "FN against RED",
+}
 UNITS = {"loss_percent": "loss, %", "loss_bits_percent": "loss, % of bits", "utilisation_percent": "utilisation, %",
          "queue_bits_mean": "E(Q), bits", "queue_bits_sd": "SD(Q), bits", "below_threshold": "Pr(Q ≤ Qopt)", "arrived": "arrived",
          "dropped": "dropped", "overflow": "overflows", "average_sd": "SD of the average", "goodput_bytes": "goodput, bytes",
-         "sent_bytes": "sent, bytes", "dropped_bytes": "dropped, bytes"}  # fmt: skip
+         "sent_bytes": "sent, bytes", "dropped_bytes": "dropped, bytes",
+         "fct_mean_us": "FCT, µs", "fct_p95_us": "FCT, 95 %, µs", "fct_p99_us": "FCT, 99 %, µs", "fct_small_us": "FCT, 2–67 kB, µs",
+         "fct_middle_us": "FCT, 67–133 kB, µs", "fct_large_us": "FCT, 133–198 kB, µs", "dropped_uplink": "of them at ToR uplinks",
+         "dropped_aggregation": "at aggregation", "dropped_host": "at ports to hosts", "jumbo_packets": "packets in jumbo frames",
+         "unfinished": "flows without an end"}  # fmt: skip
 FIGURES = {
     "isred": ("loss_percent", "overflow"),
     "fn-red": ("utilisation_percent", "queue_bits_mean"),
     "gateways": ("sent_bytes", "dropped_bytes"),
 }
-
-
-def number(value: float | None) -> str:
-    """Four digits; whole from a thousand on."""
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def with_spread(value: dict[str, Any]) -> str:
@@ -116,6 +121,8 @@ def cost_rows(table: dict[str, Any]) -> list[str]:
 
 def figures(folder: Path, table: dict[str, Any], of: Table) -> list[str]:
     """Draws a table's figures; their lines."""
+    if of.program == "datacenter":
+        return gains_report.figures(folder, table)
     lines = []
     name = f"{table['paper']}-{table['table']}"
     for metric in FIGURES[of.program]:
@@ -181,6 +188,10 @@ def report(folder: Path, quick: bool) -> None:
             "",
         ]
         body += [note for note in [*table["notes"], missing_runs(folder, of, quick)] if note] + [""]
+        over_loads = table.get("gains")
+        if over_loads:
+            summary += [f"| {of.paper} | {of.title} | {c['text']} | {c['verdict']} |" for c in over_loads["claims"]]
+            body += [*gains_report.gain_rows(over_loads), ""]
         body += [*claim_rows(table), "", *value_rows(table), "", *cost_rows(table), "", *figures(folder, table, of), ""]
     lines += ["## Verdicts", "", *summary, "", *body, "## Not run", ""] + [f"- {k}: {v}." for k, v in NOT_RUN.items()]
     text = "\n".join(lines) + "\n"

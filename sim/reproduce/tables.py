@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from plan import SEEDS, Run, Table, queues_of
+import gains
+from experiment import Table
+from plan import SEEDS, Run, queues_of
 from verdicts import Spread, claim_verdict, row_verdict
 
 
@@ -56,6 +58,7 @@ def one_row(
     """A row's JSON, and the runs that count for it by side."""
     out: dict[str, Any] = {"row": row, "sides": {}}
     chosen: dict[str, Any] = {}
+    printed = table.printed.get(row, {})
     for side in sides:
         runs = {q: load(folder, table, row, side, q) for q in queues_of(table, side, quick)}
         records = same_trace(runs, f"{table.paper} {table.name}, {row}, {side}")
@@ -67,7 +70,7 @@ def one_row(
         out["sides"][side] = {
             "queue": main, "records_compared": records,
             "measured": {q: {m: spread(r, m) for m in table.metrics if not (q == "ns3" and m.startswith("average"))} for q, r in present.items()},
-            "printed": {m: table.printed[row][f"{side} {m}"] for m in table.metrics if f"{side} {m}" in table.printed[row]},
+            "printed": {m: printed[f"{side} {m}"] for m in table.metrics if f"{side} {m}" in printed},
             "wall_s": {q: sum(x["wall_s"] for x in r.values()) / len(r) for q, r in present.items()},
             "memory_mib": max(x["memory_kib"] for r in present.values() for x in r.values()) / 1024,
             "core": {str(s): r["core"] for s, r in runs.get("rtl", {}).items()},
@@ -98,6 +101,7 @@ def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
         claims.append({"name": claim.name, "text": claim.text, "a": claim.a, "b": claim.b, "metric": claim.metric,
                        "sign": claim.sign, "rows": judged, "rows_of_the_claim": len(claim.rows or table.rows), "verdict": claim_verdict([str(j["verdict"]) for j in judged.values()])})  # fmt: skip
     shortened = {k: v for k, v in table.quick.items() if quick}
+    over_loads = gains.gains(table, runs) if table.program == "datacenter" and runs else None
     return {"paper": table.paper, "table": table.name, "title": table.title, "options": table.options | shortened,
             "shortened": bool(shortened), "seeds": list(SEEDS), "rows": rows, "claims": claims, "notes": list(table.notes),
-            "rows_of_the_paper": len(table.rows)}  # fmt: skip
+            "rows_of_the_paper": len(table.rows), "gains": over_loads}  # fmt: skip

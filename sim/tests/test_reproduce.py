@@ -14,6 +14,8 @@ import pytest
 from ns3_programs import ROOT
 
 sys.path.insert(0, str(ROOT / "sim" / "reproduce"))
+import datacenter  # noqa: E402
+import gains  # noqa: E402
 import plan  # noqa: E402
 import tables  # noqa: E402
 from verdicts import HOLDS, NOT, PART, UNDECIDED, Spread, claim_verdict, row_verdict  # noqa: E402
@@ -73,11 +75,55 @@ def test_the_printed_values_are_those_of_the_papers() -> None:
     sums = {
         t.name: sum(v for r in t.printed.values() for k, v in r.items() if k.endswith("sent_bytes"))
         for t in plan.TABLES
+        if t.paper == "001"
     }
     # columns of the paper's Tables 1 and 3, added up from its text
     assert sums["tables-reno"] == 1984259000 + 1884410000 + 1982093000 + 1979084000 + 1968755000 + 1965992000
     assert sums["tables-sack"] == 2018591000 + 1884410000 + 2005331000 + 2019333500 + 2012081000 + 2009664500
     assert len(plan.TABLES[2].rows) == 8 and plan.TABLES[2].printed["ws512"]["fn utilisation_percent"] == 89.66
+
+
+def test_the_printed_gains_are_those_of_paper_002() -> None:
+    """Columns of Tables 4.2 to 4.9, added up from its text: largest difference, mean gain, and both percentages."""
+    sums = {
+        (tcp, of): [round(sum(row[n] for row in rows.values()), 2) for n in (0, 2, 3, 5)]
+        for tcp, tables_of in datacenter.PRINTED.items()
+        for of, rows in tables_of.items()
+    }
+    assert sums == {
+        ("tahoe", "fct_mean_us"): [95.1, 49.26, 135.62, 60.58], ("tahoe", "dropped"): [12984, 6505.3, 163.47, 67.23],
+        ("reno", "fct_mean_us"): [177.1, 133.96, 176.42, 85.88], ("reno", "dropped"): [33983, 20119, 183.76, 87.36],
+        ("newreno", "fct_mean_us"): [62.74, 29.14, 132.23, 56.83], ("newreno", "dropped"): [10134, 4798.5, 161.0, 67.57],
+        ("sack", "fct_mean_us"): [40.19, 24.46, 145.96, 58.06], ("sack", "dropped"): [12447, 5620.3, 166.33, 68.79],
+    }  # fmt: skip
+
+
+def test_gains_are_over_the_loads_of_a_size() -> None:
+    """Made-up runs: JFEPM gains 1 % of 1000 us per 0.1 of load, times 4, 3, 2, 1 as packets grow; drops are the same."""
+    table = next(t for t in plan.TABLES if (t.paper, t.name) == ("002", "tables-sack"))
+    runs: dict[str, Any] = {}
+    for n, size in enumerate(datacenter.SIZES):
+        for load in datacenter.LOADS:
+            gain = {"original": 0.0, "jfepm": 100 * load * (4 - n)}
+            runs[datacenter.row_name(size, load)] = {
+                side: {s: {"results": {"fct_mean_us": 1000 - g, "dropped": 7}} for s in (1, 2, 3)}
+                for side, g in gain.items()
+            }
+    made = gains.gains(table, runs)
+    assert made
+    first = made["lines"][0]["measured"]
+    assert first[1] == first[4] == 0.95 and abs(first[0]["mean"] - 380) < 1e-9 and abs(first[3]["mean"] - 38) < 1e-9
+    # (0.1 + 0.4 + 0.7 + 0.95)/4 * 400
+    assert abs(first[2]["mean"] - 215) < 1e-9 and made["lines"][0]["printed"][2] == 6.77
+    verdicts = {c["name"]: c["verdict"] for c in made["claims"]}
+    assert verdicts == {
+        "gain-fct_mean_us": HOLDS,
+        "gain-dropped": UNDECIDED,
+        "figure-4.2": UNDECIDED,
+        "figure-4.3": UNDECIDED,
+    }
+    del runs["800-0.4"]
+    assert gains.gains(table, runs) is None, "never a gain over some of the loads"
 
 
 def test_every_run_has_a_file_of_its_own_but_for_reds_row_of_table_two() -> None:
@@ -87,7 +133,7 @@ def test_every_run_has_a_file_of_its_own_but_for_reds_row_of_table_two() -> None
         for run in plan.runs(quick):
             assert options.setdefault(run.file, run.options(quick)) == run.options(quick)
         files = [r for r in plan.runs(quick) if r.queue == "rtl"]
-        assert {r.table.paper for r in files} == {"001", "003", "004"}
+        assert {r.table.paper for r in files} == {"001", "002", "003", "004"}
 
 
 def result(dropped: int, trace_hash: str, compared: int = 10) -> dict[str, Any]:
@@ -134,7 +180,7 @@ def test_a_table_is_refused_if_rtl_and_golden_model_differ(
 
 def test_bad_input_is_one_line() -> None:
     """An unknown paper, and one that cannot be run."""
-    for paper, why in (("007", "not one of"), ("000", "merge of jumbo frames")):
+    for paper, why in (("007", "not one of"), ("000", "transit")):
         done = subprocess.run(
             [sys.executable, ROOT / "sim" / "reproduce" / "run.py", "--papers", paper],
             capture_output=True,
@@ -155,7 +201,7 @@ def test_the_quick_slice_runs_with_the_rtl() -> None:
     print(done.stdout[-600:], f"{time.monotonic() - begin:.0f} s")
     assert done.returncode == 0, done.stderr[-2000:]
     made = [json.loads(f.read_text()) for f in sorted(folder.glob("0*/*.json"))]
-    assert {t["paper"] for t in made} == {"001", "003", "004"}
+    assert {t["paper"] for t in made} == {"001", "002", "003", "004"}
     for t in made:
         sides = [s for r in t["rows"] for s in r["sides"].values()]
         assert sides and all(s["queue"] == "rtl" and s["records_compared"] > 1000 for s in sides)

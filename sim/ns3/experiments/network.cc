@@ -217,7 +217,7 @@ void commonOptions(Options &options, double duration) {
   options.text("queue", "rtl", {"rtl", "golden", "ns3"}, "what the bottleneck's queue is");
   options.text("check", "on", {"on", "off"}, "compare every record of the RTL with the golden model");
   options.number("seed", 1, 1, 1e9, "of the network's and of the core's random numbers");
-  options.number("duration", duration, 0.01, 100000, "simulated time, s");
+  options.number("duration", duration, 0.001, 100000, "simulated time, s");
   options.number("sample", 0, 0, 1000, "time between points of the series, s; 0: none");
   options.text("model", "", {}, "the cycle model's library; empty: WEIR_MODEL or build/model/full");
   options.text("out", "", {}, "file of the result; empty: standard output");

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "merge.h"
 #include "policy.h"
 
 namespace weirsim::golden {
@@ -26,43 +27,54 @@ struct PortConfig {
   int32_t overhead = 0;      ///< SHAPER_OVERHEAD; the shaper's burst is 0
   uint64_t seed = 1;         ///< LFSR_SEED
   uint32_t cells = 16384;    ///< of the buffer; running out of them is not modelled
+  MergeConfig merge;         ///< of queue 0
 };
 
-/// A frame that left.
+/// A frame that left: one packet, or the packets of a jumbo frame.
 struct Leaving {
-  uint32_t number = 0;   ///< of its arrival
-  uint64_t firstNs = 0;  ///< its first beat
-  bool marked = false;
+  struct Member {
+    uint32_t number = 0;     ///< of its arrival
+    uint64_t requestNs = 0;  ///< of its decision
+    bool marked = false;
+  };
+  std::vector<Member> members;
+  uint64_t firstNs = 0;   ///< its first beat
+  uint64_t lastCycle = 0; ///< its last beat
 };
 
 /// The model sees frames (length, ECN) and times at the ingress, and the seed. It derives the cycle of each request and
 /// grant, the backlog, average, count, p, draw, verdict and sojourn time, and writes the trace records that the core has
-/// to write. One queue without drop from front, a link of 100 Mbit/s or less, frames to ordinary addresses.
+/// to write. One queue without drop from front, a link of 100 Mbit/s or less, frames to ordinary addresses. With merging, which
+/// packets leave together too.
 class Port {
  public:
   /// Throws std::invalid_argument for a configuration that is not modelled.
   explicit Port(const PortConfig &config);
 
   /// A frame on the 10GbE line, its first beat at `atNs` or as soon after as the line is free. Times do not fall.
-  void send(uint32_t length, uint32_t ecn, uint64_t atNs);
+  /// `packet` counts if the queue merges.
+  void send(uint32_t length, uint32_t ecn, uint64_t atNs, const PacketInfo &packet = {});
   /// Everything up to the cycle that begins at `ns`; frames for earlier times have been sent.
   void runUntil(uint64_t ns);
 
   /// Records since the last call, in the order of arrivals and of departures.
   std::vector<Record> takeArrivals() { return std::exchange(arrivals_, {}); }
   std::vector<Record> takeDepartures() { return std::exchange(departures_, {}); }
-  std::vector<Leaving> takeLeaving() { return std::exchange(leaving_, {}); }
-  uint64_t held() const { return linePending_.size() + queue_.size(); }
+  /// Frames whose packets have all left.
+  std::vector<Leaving> takeLeaving();
+  uint64_t held() const { return linePending_.size() + packets_.size(); }
 
  private:
   struct Frame {
     uint64_t first, last;  ///< cycles of its beats
     uint32_t length, ecn, number;
+    Found found;
   };
   struct Packet {
-    uint64_t at, ready;
+    uint64_t at, linked;
     uint32_t length, ecn, number;
     bool marked;
+    Found found;
   };
   struct Commit {
     uint64_t at;
@@ -73,11 +85,11 @@ class Port {
   struct View {
     struct Event {
       uint64_t cycle;
-      int64_t bytes, packets;
+      int64_t bytes, packets, frames;
     };
-    std::deque<Event> enters, refunds, leaves;
-    int64_t bytes = 0, packets = 0;
-    void until(uint64_t enter, uint64_t refund, uint64_t leave);
+    std::deque<Event> enters, refunds, joins, leaves;
+    int64_t bytes = 0, packets = 0, frames = 0;
+    void until(uint64_t enter, uint64_t refund, uint64_t join, uint64_t leave);
 
    private:
     void take(std::deque<Event> &events, uint64_t cycle);
@@ -86,7 +98,11 @@ class Port {
   uint64_t requestCycle(const Frame &frame) const;
   bool stale(const Frame &frame) const;
   uint64_t grantCycle() const;
+  bool empty() const { return packets_.empty(); }
   void request(const Frame &frame, uint64_t at);
+  /// Packets whose links come up to that cycle join their groups, or open some.
+  void link(uint64_t until);
+  /// The next packet leaves: the first of the group at the head, or the next one of the group that is leaving.
   void grant(uint64_t at);
   void finishDepartures(uint64_t before);
   uint32_t draw();
@@ -103,7 +119,12 @@ class Port {
   uint32_t number_ = 0;
   uint64_t cellsHeld_ = 0;
   std::deque<Frame> linePending_;
-  std::deque<Packet> queue_;
+  std::map<uint32_t, Packet> packets_;  ///< accepted and not gone, by number
+  std::deque<uint32_t> links_;          ///< of them, those that are not linked yet
+  std::deque<std::shared_ptr<Group>> queue_;
+  std::deque<uint32_t> walking_;        ///< of the group that is leaving, those that are still there
+  FlowTable flows_;
+  Merger merger_;
   std::deque<Commit> commits_;
   View atRequest_, atDeparture_;
   struct Open {

@@ -2,6 +2,7 @@
 //
 //   port_check POLICY RATE FRAMES LOAD SEED [NAME VALUE]…
 //
+// The name `merge` is not of the policy: its value is the number of flows whose packets are merged.
 // Prints arrivals, records compared, and the two hashes of the RTL and of the golden model alone; exits 1 if they differ.
 
 #include <cmath>
@@ -14,13 +15,15 @@
 
 namespace {
 
-/// An Ethernet frame with an IPv4 header; what is behind it does not matter to the core.
-std::vector<uint8_t> frameOf(uint32_t length, unsigned ecn) {
+/// An Ethernet frame with an IPv4 header of one of some flows; what is behind it does not matter to the core.
+std::vector<uint8_t> frameOf(uint32_t length, unsigned ecn, unsigned flow) {
   std::vector<uint8_t> f(length, 0x5A);
   const uint8_t head[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, static_cast<uint8_t>(ecn)};
   std::copy(std::begin(head), std::end(head), f.begin());
   f[16] = static_cast<uint8_t>((length - 14) >> 8), f[17] = static_cast<uint8_t>(length - 14);
-  f[20] = f[21] = 0, f[23] = 17;
+  f[20] = f[21] = 0, f[23] = flow % 5 ? 17 : 6, f[33] = static_cast<uint8_t>(flow);
+  if (flow % 7 == 6) f[14] = 0x46;              // options: of unknown flow
+  if (flow % 11 == 10) f[17] -= 1;              // a trailer: barred
   return f;
 }
 
@@ -34,14 +37,19 @@ int main(int count, char **words) {
   try {
     weirsim::Setup setup;
     setup.policy = words[1], setup.rate = std::atof(words[2]), setup.seed = std::strtoull(words[5], nullptr, 0);
-    for (int i = 6; i + 1 < count; i += 2) setup.settings.emplace_back(words[i], words[i + 1]);
+    unsigned flows = 1;
+    for (int i = 6; i + 1 < count; i += 2) {
+      setup.merge |= std::string(words[i]) == "merge";
+      if (std::string(words[i]) == "merge") flows = static_cast<unsigned>(std::atoi(words[i + 1]));
+      else setup.settings.emplace_back(words[i], words[i + 1]);
+    }
     const auto rtl = weirsim::makeRtl(setup, true), golden = weirsim::makeGolden(setup);
     std::mt19937_64 random(setup.seed);
     const double mean = 700 * 8e9 / setup.rate / std::atof(words[4]);
     const uint32_t sizes[] = {54, 60, 64, 65, 72, 73, 100, 500, 1064, 1500, 1514};
     uint64_t at = 0;
     for (long i = 0; i < std::atol(words[3]); ++i) {
-      const auto frame = frameOf(sizes[random() % std::size(sizes)], random() % 4);
+      const auto frame = frameOf(sizes[random() % std::size(sizes)], random() % 4, setup.merge ? random() % flows : 0);
       for (auto *b : {rtl.get(), golden.get()}) b->send(frame.data(), static_cast<uint32_t>(frame.size()), at);
       const double u = (random() >> 11) * 0x1p-53;
       at += random() % 3 ? static_cast<uint64_t>(-1.5 * mean * std::log(1 - u)) : random() % 2000;

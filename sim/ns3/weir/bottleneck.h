@@ -23,16 +23,22 @@ struct Setup {
   std::vector<std::pair<std::string, std::string>> settings;  ///< of the policy: {"min", "5"}, {"ecn", "on"}, …
   double rate = 1e7;      ///< of the link, bit/s: 64 kbit/s to 10 Gbit/s
   int overhead = 0;       ///< bytes that a frame takes on the link besides itself (may be negative)
+  /// Packets of a flow that wait leave in one jumbo frame of the L3 form (docs/jumbo.md, at most 9216 bytes).
+  bool merge = false;
+  unsigned tick = 6;      ///< log2 of the unit, ns, in which a jumbo frame tells its packets' spacing: 1 to 16
+  /// The core's time runs this many times faster than the simulator's: 100 makes a link of 10 Gbit/s one of 100 Mbit/s to the
+  /// core. `rate` is the simulator's.
+  unsigned stretch = 1;
   uint64_t seed = 1;      ///< of the core's random source
   std::string model;      ///< the cycle model's library; empty: WEIR_MODEL, or build/model/full of this tree
 };
 
 /// A frame on its way to the link.
 struct Departure {
-  uint64_t number = 0;         ///< of the frame, counted from 0 as they were sent
-  uint64_t firstNs = 0;        ///< when its first beat left the queue, ns
-  bool marked = false;         ///< CE was set
-  std::vector<uint8_t> bytes;  ///< as they came out; empty from the golden model, which has none
+  std::vector<uint64_t> members;  ///< frames, counted from 0 as they were sent; more than one: it is a jumbo frame of them
+  uint64_t firstNs = 0;           ///< when its first beat left the queue, ns
+  bool marked = false;            ///< CE was set (of a jumbo frame its bytes say it)
+  std::vector<uint8_t> bytes;     ///< as they came out; empty from the golden model, but for jumbo frames
 };
 
 /// What a run leaves behind.

@@ -5,21 +5,51 @@
 #include "../golden/port.h"
 #include "bottleneck.h"
 
+#include <map>
+
 extern "C" {
 struct weir_queue_config;
 struct weir_capabilities;
+struct weir;
 }
 
 namespace weirsim {
 
 /// The setup as libweir's configuration. Throws std::runtime_error with libweir's sentence.
 void configOf(const Setup &setup, weir_queue_config *config);
+/// The rate of the core's shaper, bit/s, in the core's time.
+double coreRate(const Setup &setup);
 /// What the golden model needs, from the same setup and the capabilities of the core.
 golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &capabilities);
 /// ECN codepoint of an Ethernet frame (IPv4 or IPv6 without tags), 0 if it has none.
 uint32_t ecnOf(const uint8_t *frame, uint32_t length);
 /// Throws with libweir's sentence if `status` tells a failure.
 void check(int status);
+
+/// What the core writes for the link and the jumbo frames, with its queue: registers of a device.
+void configureCore(struct weir *device, const Setup &setup);
+
+/// The frames that a merging queue holds, and the jumbo frames that they become.
+class Merging {
+ public:
+  explicit Merging(const Setup &setup) : on_(setup.merge), tick_(setup.tick) {}
+  bool on() const { return on_; }
+  /// Throws std::runtime_error for a jumbo frame: in a queue that merges it could be taken for one that was merged there.
+  void admit(const uint8_t *frame, uint32_t length) const;
+  /// Admits a frame, and keeps it.
+  golden::PacketInfo keep(const uint8_t *frame, uint32_t length);
+  /// An arrival's record: what is dropped is forgotten.
+  void decided(const Record &record);
+  /// Members, time and bytes; of a jumbo frame, its bytes. Its packets are forgotten.
+  Departure departure(const golden::Leaving &leaving);
+
+ private:
+  bool on_;
+  unsigned tick_;
+  uint64_t number_ = 0;
+  uint16_t identification_ = 0;
+  std::map<uint64_t, golden::Bytes> frames_;
+};
 
 /// Hashes and counts records.
 class Tally {

@@ -1,5 +1,7 @@
 // The golden model as a bottleneck: what "pure software" means for policies that ns-3 does not have.
 
+#include <deque>
+
 #include "configure.h"
 #include "weir.h"
 
@@ -9,10 +11,10 @@ namespace {
 
 class GoldenBottleneck final : public Bottleneck {
  public:
-  explicit GoldenBottleneck(const golden::PortConfig &config) : port_(config) {}
+  GoldenBottleneck(const golden::PortConfig &config, const Setup &setup) : port_(config), merging_(setup) {}
 
   void send(const uint8_t *frame, uint32_t length, uint64_t atNs) override {
-    port_.send(length, ecnOf(frame, length), atNs + epochNs);
+    port_.send(length, ecnOf(frame, length), atNs + epochNs, merging_.keep(frame, length));
   }
 
   void runUntil(uint64_t ns) override {
@@ -24,11 +26,14 @@ class GoldenBottleneck final : public Bottleneck {
 
   std::vector<Departure> take() override {
     std::vector<Departure> out;
-    for (const golden::Leaving &l : port_.takeLeaving()) out.push_back({l.number, l.firstNs - epochNs, l.marked, {}});
+    for (golden::Leaving &l : port_.takeLeaving()) leaving_.push_back(std::move(l));
+    // not before the RTL would have it whole, so that events of the same moment have the same order
+    for (; !leaving_.empty() && leaving_.front().lastCycle < golden::cycleOfNs(now_ + epochNs); leaving_.pop_front())
+      out.push_back(merging_.departure(leaving_.front()));
     return out;
   }
 
-  uint64_t held() const override { return port_.held(); }
+  uint64_t held() const override { return port_.held() + leaving_.size(); }
 
   Totals totals() const override {
     Totals t;
@@ -40,10 +45,13 @@ class GoldenBottleneck final : public Bottleneck {
  private:
   void tell(const Record &record) {
     tally_.add(record);
+    merging_.decided(record);
     if (onRecord) onRecord(record);
   }
 
   golden::Port port_;
+  Merging merging_;
+  std::deque<golden::Leaving> leaving_;
   Tally tally_;
   uint64_t now_ = 0;
 };
@@ -53,8 +61,8 @@ class GoldenBottleneck final : public Bottleneck {
 std::unique_ptr<Bottleneck> makeGolden(const Setup &setup) {
   weir_capabilities capabilities;
   weir_capabilities_full(&capabilities);
-  capabilities.link_rate = setup.rate;
-  return std::make_unique<GoldenBottleneck>(portConfigOf(setup, capabilities));
+  capabilities.link_rate = coreRate(setup);
+  return std::make_unique<GoldenBottleneck>(portConfigOf(setup, capabilities), setup);
 }
 
 }  // namespace weirsim

@@ -24,6 +24,11 @@ constexpr uint32_t headerBytes = 14, leastFrame = 60;
 
 uint64_t NowNs() { return static_cast<uint64_t>(Simulator::Now().GetNanoSeconds()); }
 
+/// An Ethernet frame without its header, as ns-3's packets are.
+Ptr<Packet> PacketOf(const std::vector<uint8_t> &frame) {
+  return Create<Packet>(frame.data() + headerBytes, static_cast<uint32_t>(frame.size()) - headerBytes);
+}
+
 }  // namespace
 
 NS_OBJECT_ENSURE_REGISTERED(WeirNetDevice);
@@ -36,7 +41,9 @@ TypeId WeirNetDevice::GetTypeId() {
           .AddTraceSource("Record", "A trace record of the queue", MakeTraceSourceAccessor(&WeirNetDevice::m_records),
                           "weirsim::WeirNetDevice::RecordCallback")
           .AddTraceSource("Drop", "A packet that the queue drops", MakeTraceSourceAccessor(&WeirNetDevice::m_drops),
-                          "ns3::Packet::TracedCallback");
+                          "ns3::Packet::TracedCallback")
+          .AddTraceSource("Jumbo", "A jumbo frame that leaves, and how many packets it carries",
+                          MakeTraceSourceAccessor(&WeirNetDevice::m_jumbo), "weirsim::WeirNetDevice::JumboCallback");
   return tid;
 }
 
@@ -45,8 +52,38 @@ WeirNetDevice::~WeirNetDevice() = default;
 void WeirNetDevice::SetBottleneck(std::unique_ptr<Bottleneck> bottleneck, const Setup &setup) {
   m_bottleneck = std::move(bottleneck);
   m_nsPerByte = 8e9 / setup.rate;
+  m_stretch = setup.stretch;
   m_overhead = setup.overhead;
   m_bottleneck->onRecord = [this](const Record &record) { Forget(record); };
+}
+
+uint64_t WeirNetDevice::QueueNs() const { return NowNs() * m_stretch; }
+
+void WeirNetDevice::SetSplitter(std::unique_ptr<Splitter> splitter, unsigned stretch, Time latency) {
+  m_splitter = std::move(splitter), m_splitStretch = stretch, m_splitLatency = latency;
+}
+
+void WeirNetDevice::SetReceiveCallback(NetDevice::ReceiveCallback callback) {
+  m_up = callback;
+  PointToPointNetDevice::SetReceiveCallback(MakeCallback(&WeirNetDevice::Split, this));
+}
+
+bool WeirNetDevice::Split(Ptr<NetDevice> device, Ptr<const Packet> packet, uint16_t protocol, const Address &from) {
+  if (!m_splitter || protocol != ipv4) return m_up(device, packet, protocol, from);
+  FrameOf(packet, protocol);
+  m_splitter->send(m_frame.data(), static_cast<uint32_t>(m_frame.size()), NowNs() * m_splitStretch);
+  Simulator::Schedule(m_splitLatency, &WeirNetDevice::GiveUp, this, packet, protocol, from);
+  return true;
+}
+
+void WeirNetDevice::GiveUp(Ptr<const Packet> packet, uint16_t protocol, Address from) {
+  const auto frames = m_splitter->take(NowNs() * m_splitStretch);
+  const bool whole = frames.size() == 1 && frames[0].size() == headerBytes + packet->GetSize();
+  if (whole) {
+    m_up(this, packet, protocol, from);
+    return;
+  }
+  for (const auto &frame : frames) m_up(this, PacketOf(frame), protocol, from);
 }
 
 /// What leaves the queue now is felt at the other end a propagation delay later at the earliest. So the queue may lag
@@ -65,7 +102,7 @@ bool WeirNetDevice::Send(Ptr<Packet> packet, const Address &, uint16_t protocol)
   if (!m_bottleneck) throw std::logic_error("WeirNetDevice: SetBottleneck comes before the first packet");
   if (!IsLinkUp() || (protocol != ipv4 && protocol != ipv6)) return false;
   FrameOf(packet, protocol);
-  m_bottleneck->send(m_frame.data(), static_cast<uint32_t>(m_frame.size()), NowNs());
+  m_bottleneck->send(m_frame.data(), static_cast<uint32_t>(m_frame.size()), QueueNs());
   m_waiting.emplace_hint(m_waiting.end(), m_sent++, Waiting{packet, protocol});
   if (!m_wake.IsPending()) ScheduleWake();
   return true;
@@ -82,14 +119,15 @@ void WeirNetDevice::FrameOf(Ptr<const Packet> packet, uint16_t protocol) {
 }
 
 void WeirNetDevice::Wake() {
-  m_bottleneck->runUntil(NowNs());
+  m_bottleneck->runUntil(QueueNs());
   for (const Departure &departure : m_bottleneck->take()) Deliver(departure);
   if (m_bottleneck->held()) ScheduleWake();
 }
 
 void WeirNetDevice::Finish() {
-  m_bottleneck->runUntil(NowNs());
+  m_bottleneck->runUntil(QueueNs());
   m_bottleneck->finish();
+  if (m_splitter) m_splitter->finish();
   m_wake.Cancel();
 }
 
@@ -103,17 +141,23 @@ void WeirNetDevice::Forget(const Record &record) {
 }
 
 void WeirNetDevice::Deliver(const Departure &departure) {
-  const auto at = m_waiting.find(departure.number);
-  if (at == m_waiting.end()) throw std::runtime_error("the queue sends a packet that it does not hold");
-  const auto [packet, protocol] = at->second;
-  m_waiting.erase(at);
+  Waiting first;
+  for (uint64_t number : departure.members) {
+    const auto at = m_waiting.find(number);
+    if (at == m_waiting.end()) throw std::runtime_error("the queue sends a packet that it does not hold");
+    if (number == departure.members.front()) first = at->second;
+    m_waiting.erase(at);
+  }
+  const bool jumbo = departure.members.size() > 1;
+  const Ptr<Packet> packet = jumbo ? PacketOf(departure.bytes) : first.packet;
   const uint32_t length = headerBytes + packet->GetSize();
   if (departure.marked) Mark(packet);
-  if (!departure.bytes.empty()) SameBytes(packet, departure);
-  const uint64_t start = std::max(departure.firstNs, m_linkFree);
+  if (!jumbo && !departure.bytes.empty()) SameBytes(packet, departure);
+  if (jumbo) m_jumbo(packet, static_cast<uint32_t>(departure.members.size()));
+  const uint64_t start = std::max(departure.firstNs / m_stretch, m_linkFree);
   m_linkFree = start + static_cast<uint64_t>(std::llround((int{static_cast<int>(length)} + m_overhead) * m_nsPerByte));
   PppHeader ppp;
-  ppp.SetProtocol(protocol == ipv4 ? 0x0021 : 0x0057);
+  ppp.SetProtocol(first.protocol == ipv4 ? 0x0021 : 0x0057);
   packet->AddHeader(ppp);
   const Time end = NanoSeconds(m_linkFree) - Simulator::Now();  // may be past: the channel's delay comes on top
   DynamicCast<PointToPointChannel>(GetChannel())->TransmitStart(packet, this, end);
@@ -145,7 +189,7 @@ void WeirNetDevice::SameBytes(Ptr<const Packet> packet, const Departure &departu
     const bool checksum = !Node::ChecksumEnabled() && expected[0] >> 4 == 4 && (i == 10 || i == 11);
     same = checksum || departure.bytes[headerBytes + i] == expected[i];
   }
-  if (!same) throw std::runtime_error("packet " + std::to_string(departure.number) + " left the queue with other bytes");
+  if (!same) throw std::runtime_error("packet " + std::to_string(departure.members[0]) + " left the queue with other bytes");
 }
 
 NetDeviceContainer WeirHelper::Install(Ptr<Node> near, Ptr<Node> far, Time delay) const {

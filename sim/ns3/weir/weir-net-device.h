@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "bottleneck.h"
+#include "splitter.h"
 #include "ns3/data-rate.h"
 #include "ns3/event-id.h"
 #include "ns3/net-device-container.h"
@@ -26,14 +27,22 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
 
   /// Gives the device its queue; once, before the first packet. The link's rate is that of the queue's setup.
   void SetBottleneck(std::unique_ptr<Bottleneck> bottleneck, const Setup &setup);
+  /// What comes in over the link goes through a core that splits jumbo frames: at the far end of a link whose near end merges.
+  /// The packets of a frame come `latency` after the frame's last bit, all at once; the core has to have given them out by then.
+  void SetSplitter(std::unique_ptr<Splitter> splitter, unsigned stretch, ns3::Time latency);
+  void SetReceiveCallback(ns3::NetDevice::ReceiveCallback callback) override;
   bool Send(ns3::Ptr<ns3::Packet> packet, const ns3::Address &dest, uint16_t protocol) override;
   /// After Simulator::Run: what is left is decided and checked. Throws std::runtime_error if RTL and golden model differ.
   void Finish();
   /// What the queue did; complete after Finish().
   Totals GetTotals() const { return m_bottleneck->totals(); }
+  /// What the core did that splits, if there is one.
+  Totals GetSplitTotals() const { return m_splitter ? m_splitter->totals() : Totals{}; }
 
   /// Trace source `Record`: each trace record of the queue.
   typedef void (*RecordCallback)(const Record &record);
+  /// Trace source `Jumbo`: each jumbo frame that leaves, without its Ethernet header, and its packets.
+  typedef void (*JumboCallback)(ns3::Ptr<const ns3::Packet> packet, uint32_t packets);
 
  private:
   void Wake();
@@ -43,24 +52,36 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
   /// Sets CE in the packet's IP header.
   void Mark(ns3::Ptr<ns3::Packet> packet) const;
   void FrameOf(ns3::Ptr<const ns3::Packet> packet, uint16_t protocol);
+  /// The queue's time, ns: the simulator's, stretched.
+  uint64_t QueueNs() const;
+  /// A frame from the link.
+  bool Split(ns3::Ptr<ns3::NetDevice> device, ns3::Ptr<const ns3::Packet> packet, uint16_t protocol, const ns3::Address &from);
+  /// The packets of the oldest frame that came from the link go up.
+  void GiveUp(ns3::Ptr<const ns3::Packet> packet, uint16_t protocol, ns3::Address from);
   void SameBytes(ns3::Ptr<const ns3::Packet> packet, const Departure &departure) const;
 
   struct Waiting {
     ns3::Ptr<ns3::Packet> packet;
-    uint16_t protocol;
+    uint16_t protocol = 0;
   };
 
   std::unique_ptr<Bottleneck> m_bottleneck;
   double m_nsPerByte = 0;
   int m_overhead = 0;
+  unsigned m_stretch = 1;
   uint64_t m_lookahead = 0;
   uint64_t m_linkFree = 0;
   uint64_t m_sent = 0;
   std::map<uint64_t, Waiting> m_waiting;
   std::vector<uint8_t> m_frame;
+  std::unique_ptr<Splitter> m_splitter;
+  unsigned m_splitStretch = 1;
+  ns3::Time m_splitLatency;
+  ns3::NetDevice::ReceiveCallback m_up;
   ns3::EventId m_wake;
   ns3::TracedCallback<const Record &> m_records;
   ns3::TracedCallback<ns3::Ptr<const ns3::Packet>> m_drops;
+  ns3::TracedCallback<ns3::Ptr<const ns3::Packet>, uint32_t> m_jumbo;
 };
 
 /// Makes links with a Weir queue at one end.

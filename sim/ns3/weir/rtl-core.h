@@ -1,0 +1,52 @@
+// A core of the cycle model with libweir on its registers.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cycle-model.h"
+#include "weir.h"
+
+namespace weirsim {
+
+class RtlCore {
+ public:
+  /// Loads the cycle model, brings a core out of reset. Throws std::runtime_error, one line.
+  explicit RtlCore(const std::string &model);
+  ~RtlCore();
+  RtlCore(const RtlCore &) = delete;
+  RtlCore &operator=(const RtlCore &) = delete;
+
+  /// The configuration is done: the core's time goes on to the epoch.
+  void begin();
+  /// A frame of 14 to 9216 bytes; time in the core's ns.
+  void send(const uint8_t *frame, uint32_t length, uint64_t at);
+  void runUntil(uint64_t ns) { model_.runUntil(core_, ns); }
+  uint64_t get(int what) const { return model_.get(core_, what); }
+
+  struct Out {
+    uint64_t firstNs;
+    std::vector<uint8_t> bytes;
+  };
+  /// Frames that have wholly come out since the last call. Throws if one is marked bad.
+  std::vector<Out> receive();
+  /// Trace records since the last call, 12 words each.
+  void trace(std::vector<std::array<uint32_t, 12>> &records);
+  /// Throws if the core refused a beat, left a gap in a frame, or if its counters do not add up: rx = tx + dropped + held.
+  void balance();
+
+  struct weir *device() { return device_; }
+
+ private:
+  static RtlCore *self(void *context) { return static_cast<RtlCore *>(context); }
+  void close();
+
+  const CycleModel &model_;
+  weir_model *core_ = nullptr;
+  struct weir *device_ = nullptr;
+};
+
+}  // namespace weirsim

@@ -1,0 +1,87 @@
+#include "splitter.h"
+
+#include <deque>
+#include <stdexcept>
+
+#include "configure.h"
+#include "rtl-core.h"
+
+namespace weirsim {
+
+namespace {
+
+class GoldenSplitter : public Splitter {
+ public:
+  void send(const uint8_t *frame, uint32_t length, uint64_t) override {
+    if (golden::isJumbo(frame, length))
+      waiting_.push_back(golden::splitJumbo(frame, length));
+    else
+      waiting_.push_back({golden::Bytes(frame, frame + length)});
+  }
+
+  std::vector<golden::Bytes> take(uint64_t) override {
+    std::vector<golden::Bytes> frames = std::move(waiting_.front());
+    waiting_.pop_front();
+    return frames;
+  }
+
+ private:
+  std::deque<std::vector<golden::Bytes>> waiting_;
+};
+
+/// The core's frames go on; they have to be the golden model's, in the same order.
+class RtlSplitter final : public GoldenSplitter {
+ public:
+  explicit RtlSplitter(const Setup &setup) : core_(setup.model) {
+    weir_queue_config config;
+    check(weir_queue_defaults_of("drop-tail", &config));
+    check(weir_queue_set(&config, "limit", "900KB"));
+    check(weir_queue_apply(core_.device(), 0, &config));
+    const weir_jumbo jumbo{WEIR_JUMBO_SPLIT, 0, golden::jumboProtocol, 1, setup.tick};
+    check(weir_set_jumbo(core_.device(), &jumbo));
+    core_.begin();
+  }
+
+  void send(const uint8_t *frame, uint32_t length, uint64_t atNs) override {
+    GoldenSplitter::send(frame, length, atNs);
+    core_.send(frame, length, atNs + epochNs);
+  }
+
+  std::vector<golden::Bytes> take(uint64_t ns) override {
+    const std::vector<golden::Bytes> expected = GoldenSplitter::take(ns);
+    core_.runUntil(ns + epochNs);
+    for (RtlCore::Out &o : core_.receive()) out_.push_back(std::move(o.bytes));
+    std::vector<golden::Bytes> frames;
+    for (const golden::Bytes &e : expected) {
+      if (out_.empty()) throw std::runtime_error("the core that splits has not given out a frame in time");
+      if (out_.front() != e)
+        throw std::runtime_error("RTL and golden model disagree: frame " + std::to_string(compared_) + " out of the split");
+      frames.push_back(std::move(out_.front()));
+      out_.pop_front(), ++compared_;
+    }
+    return frames;
+  }
+
+  void finish() override {
+    if (!out_.empty()) throw std::runtime_error("the core that splits gave out more frames than came in");
+    core_.balance();
+  }
+
+  Totals totals() const override {
+    Totals t;
+    t.cycles = core_.get(WEIR_MODEL_CYCLES), t.evaluated = core_.get(WEIR_MODEL_EVALUATED), t.compared = compared_;
+    return t;
+  }
+
+ private:
+  RtlCore core_;
+  std::deque<golden::Bytes> out_;
+  uint64_t compared_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Splitter> makeRtlSplitter(const Setup &setup) { return std::make_unique<RtlSplitter>(setup); }
+std::unique_ptr<Splitter> makeGoldenSplitter() { return std::make_unique<GoldenSplitter>(); }
+
+}  // namespace weirsim

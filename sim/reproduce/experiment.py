@@ -1,0 +1,46 @@
+"""What a table of a paper is to the workflow: rows, sides, printed values, claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Value = str | float
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`metric` of side `a` is lower (sign -1) or higher (+1) than that of side `b`, in each of `rows` (none: all)."""
+
+    name: str
+    text: str
+    metric: str
+    sign: int
+    a: str
+    b: str
+    rows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A printed table, or what stands for it."""
+
+    paper: str
+    name: str
+    title: str
+    program: str
+    options: dict[str, Value]
+    rows: dict[str, dict[str, Value]]
+    sides: dict[str, dict[str, Value]]
+    #: row -> "side metric" -> printed value
+    printed: dict[str, dict[str, float]]
+    metrics: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    notes: tuple[str, ...] = ()
+    #: sides that ns-3 has a queue for
+    ns3: tuple[str, ...] = ()
+    #: sides and rows of the quick slice, and what is shorter in it
+    quick_rows: tuple[str, ...] = ()
+    quick_sides: tuple[str, ...] = ()
+    quick: dict[str, Value] = field(default_factory=dict)
+    #: sides that only the golden model runs in the full workflow (sweeps)
+    golden_only: bool = False
