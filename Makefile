@@ -29,10 +29,11 @@ RTL := build/stamps/rtl
 FORMAL_RTL := build/stamps/formal-rtl
 LIB := build/stamps/lib
 MODEL := build/stamps/model
+MODEL_AQM := build/stamps/model-aqm
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
-.PHONY: help setup demo test soak lint rtl formal bench timing bitstream flash info area ns3 reproduce waves docs clean model lib format lock
+.PHONY: help setup demo live test soak lint rtl formal bench timing bitstream flash info area ns3 reproduce waves docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -43,6 +44,9 @@ setup: $(VENV) ## check for the tools of the system (as root: install them), mak
 
 demo: $(VENV) $(MODEL) $(LIB) ## replay a capture of real TCP traffic: Drop-Tail against RED
 	@$(PY) sim/demo/demo.py
+
+live: $(VENV) $(MODEL_AQM) $(LIB) ## real Linux TCP through the core, Drop-Tail, RED, FN and PIE: build/live/
+	@$(PY) sim/live/session.py
 
 test: $(VENV) $(MODEL) $(LIB) $(NS3) ## every test; PYTEST_ARGS='-k ewma' chooses
 	@$(PY) -m pytest -n 2 $(PYTEST_ARGS)
@@ -148,8 +152,8 @@ $(LIB): $(RTL) $(shell find sw-driver/lib -type f 2>/dev/null)
 	@$(MAKE) -s --no-print-directory -C sw-driver/lib
 	@touch $@
 
-$(MODEL): $(VENV) $(RTL) $(shell find sim/model -name '*.[ch]*' -o -name '*.py' 2>/dev/null)
-	@$(PY) sim/model/build.py
+$(MODEL) $(MODEL_AQM): $(VENV) $(RTL) $(shell find sim/model -name '*.[ch]*' -o -name '*.py' 2>/dev/null)
+	@$(PY) sim/model/build.py$(if $(findstring aqm,$@), --preset aqm)
 	@touch $@
 
 $(NS3): $(NS3_VENV) $(LIB) $(shell find sim/ns3 -name '*.cc' -o -name '*.h' -o -name Makefile 2>/dev/null) sim/model/weir_model.h
