@@ -23,9 +23,10 @@ import numpy.typing as npt
 
 import picture
 from weir_sim import ModelError, native, trace
+from weir_sim.direction import Options
 from weir_sim.errors import IdentityError, UsageError
 from weir_sim.files import Outputs
-from weir_sim.live import Live, Options
+from weir_sim.live import Live
 
 TRAFFIC = Path(__file__).resolve().parent / "traffic.py"
 LINK_RATE = 10e6

@@ -17,9 +17,10 @@ import pytest
 
 import weir
 from weir_sim import Core, cli, host, netns
+from weir_sim.direction import Ledger, Options
 from weir_sim.errors import IdentityError, UsageError
 from weir_sim.frames import ECT0, udp_frame
-from weir_sim.live import SERVER, Ledger, Live, Options, summary
+from weir_sim.live import SERVER, Live, summary
 from weir_sim.pace import Pace
 from weir_sim.tap import Port, Wire
 

@@ -197,7 +197,8 @@ def _time_s(option: str, text: str) -> float:
 
 
 def _live(a: argparse.Namespace) -> int:
-    from .live import Options, run
+    from .direction import Options
+    from .live import run
 
     command = a.command[1:] if a.command[:1] == ["--"] else a.command
     delay = a.delay if a.delay is not None else "0" if a.cores == 2 else "20ms"
