@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 import picture
+from traffic import goodput_mbit
 from weir_sim import ModelError, native, trace
 from weir_sim.direction import Options
 from weir_sim.errors import IdentityError, UsageError
@@ -115,10 +116,11 @@ def _figures(live: Live, sent: dict[str, Any], recorder: Recorder, seconds: floa
     names = {flow["congestion"] for flow in sent["flows"]}
     if names != {CONGESTION}:
         raise IdentityError(f"the flows ran {', '.join(sorted(names))}, not {CONGESTION}")
-    pace = live.there.pace
+    pace, goodput = live.there.pace, goodput_mbit(sent["flows"])
+    total = sum(flow["bytes"] for flow in sent["flows"])
     return {
-        "goodput_mbit": sum(flow["bytes"] * 8e-6 / flow["seconds"] for flow in sent["flows"]),
-        "flows_mbit": [flow["bytes"] * 8e-6 / flow["seconds"] for flow in sent["flows"]],
+        "goodput_mbit": goodput,
+        "flows_mbit": [goodput * flow["bytes"] / total for flow in sent["flows"]],
         "retransmitted": sum(flow["retransmitted"] for flow in sent["flows"]),
         "delay_ms": {"mean": float(settled.mean()), "p95": _share(settled.tolist(), 0.95), "max": float(settled.max())},
         "rtt_ms": {"median": _share(round_trips, 0.5), "p95": _share(round_trips, 0.95)},

@@ -3,8 +3,7 @@
     traffic.py receive
     traffic.py send --host 10.88.0.2 --flows 4 --seconds 10 [--stagger 0.1] [--congestion cubic]
 
-`send` prints one JSON object: bytes that the server got in each flow, counted by the server between the first and the last
-byte; the retransmissions of the senders; and the round trips of a small UDP packet sent every 20 ms, in ms.
+`send` prints one JSON object: the bytes that the server got in each flow and when it got the first and the last of them; the retransmissions of the senders; and the round trips of a small UDP packet sent every 20 ms, in ms.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def _count(flow: socket.socket) -> None:
             last = time.monotonic()
             first = first or last
             total += len(data)
-        flow.sendall(json.dumps({"bytes": total, "seconds": last - first}).encode())
+        flow.sendall(json.dumps({"bytes": total, "first": first, "last": last}).encode())
 
 
 class _Flow(threading.Thread):
@@ -95,6 +94,12 @@ def _probe(host: str, end: float) -> list[tuple[float, float]]:
                     continue
                 found.append((sent - begun, (time.monotonic() - sent) * 1e3))
     return found
+
+
+def goodput_mbit(flows: list[dict[str, Any]]) -> float:
+    """Of all flows together, from the first byte of any to the last of any."""
+    seconds = max(flow["last"] for flow in flows) - min(flow["first"] for flow in flows)
+    return float(sum(flow["bytes"] for flow in flows) * 8e-6 / seconds)
 
 
 def send(host: str, flows: int, seconds: float, stagger: float, congestion: str | None) -> dict[str, Any]:
