@@ -249,11 +249,11 @@ def test_a_host_has_its_own_network_and_goes_without_a_trace(user: bool) -> None
             "lo",
             "eth0",
         ]
-        sleeper = one.start(["sleep", "1000"])
-        pid = one.pid
+        sleeper = one.start(["sh", "-c", "(sleep 1000 &) ; sleep 1001"])
+        networks = {os.readlink(f"/proc/{one.pid}/ns/net")}
     finally:
         one.close()
-    assert sleeper.poll() is not None and not Path(f"/proc/{pid}").exists()
+    assert sleeper.poll() is not None and not _inside(networks)
 
 
 class _Scene:
@@ -344,6 +344,18 @@ def test_a_frame_that_is_never_counted_is_noticed(scene: _Scene) -> None:
         ledger.check()
 
 
+def _inside(networks: set[str]) -> list[int]:
+    """Processes in these network namespaces."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(entry / "ns" / "net") in networks:
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
 def _started(tmp_path: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "weir_sim", "live", "--preset", PRESET, "--socket", str(tmp_path / "w"), *words],
@@ -355,7 +367,8 @@ def _started(tmp_path: Path, *words: str) -> subprocess.Popen[str]:
 @hosts
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
 def test_however_it_ends_nothing_is_left(tmp_path: Path, how: signal.Signals, code: int) -> None:
-    process = _started(tmp_path, "--server", "sleep 1000")
+    """Not even what a command of the server has started and left."""
+    process = _started(tmp_path, "--server", "(sleep 1000 &) ; sleep 1001")
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(5)]
     assert (
@@ -363,14 +376,18 @@ def test_however_it_ends_nothing_is_left(tmp_path: Path, how: signal.Signals, co
         in lines[0]
     )
     assert lines[3].split()[0] == "nsenter" and "iperf3 -s" in lines[4]
-    inside = _helpers(process.pid)
-    assert len(inside) == 2
+    networks = {os.readlink(f"/proc/{pid}/ns/net") for pid in _helpers(process.pid)}
+    assert len(networks) == 2
+    end = time.monotonic() + 10
+    while len(_inside(networks)) < 7:  # two helpers, two first processes; a shell and two that sleep
+        assert time.monotonic() < end, "the server's command has not started"
+        time.sleep(0.05)
     process.send_signal(how)
     assert process.wait(30) == code
     process.stdout.close()
     end = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}/ns/net").exists() for pid in inside):
-        assert time.monotonic() < end, "a namespace is left"
+    while left := _inside(networks):
+        assert time.monotonic() < end, f"processes are left: {left}"
         time.sleep(0.05)
     assert (tmp_path / "w").exists() == (how == signal.SIGKILL)
 

@@ -1,8 +1,8 @@
 """A host for `weir-sim live`: a network namespace of its own with one Ethernet port, whose frames this process moves.
 
 The port is a TAP device. A child process makes the namespace, opens the device in it, hands its descriptor over and
-waits; the namespace, the device and its addresses live as long as somebody is in there or holds the descriptor. So
-nothing is left behind however this process ends, and nothing of the system's own network is touched. Without root a
+waits. When that child goes, all that was started in the namespace goes, and the namespace and the device with it: nothing is
+left behind however this process ends, and nothing of the system's own network is touched. Without root a
 user namespace gives the rights that this takes, where the system allows it.
 """
 
@@ -55,7 +55,7 @@ class Counters:
 
 class Host:
     """A namespace with one port. `tap` is the descriptor of the port's far end: read what the host sends, write what
-    it receives; it does not block."""
+    it receives; it does not block. `pid` is the first process in the namespace."""
 
     def __init__(self, name: str, plan: Plan) -> None:
         self.name = name
@@ -76,13 +76,8 @@ class Host:
         if not descriptors:
             self.close()
             raise UsageError(f"live: {text.decode() or 'the process in its namespace ended'}")
-        self.tap = descriptors[0]
+        self.tap, self.pid = descriptors[0], int(text)
         os.set_blocking(self.tap, False)
-
-    @property
-    def pid(self) -> int:
-        """A process in the namespace."""
-        return self._process.pid
 
     def enter(self) -> list[str]:
         """The words before a command that run it in the namespace."""
@@ -90,8 +85,8 @@ class Host:
         return [*words, "-U", "--preserve-credentials"] if self._user else words
 
     def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-        """Starts a command in the namespace; `close` ends it, and so does the end of this process."""
-        words = [*self.enter(), "--", "setpriv", "--pdeathsig", "KILL", "--", *command]
+        """Starts a command in the namespace; `close` ends it and all that it has started, and so does the end of this process."""
+        words = [*self.enter(), "-p", "--", "setpriv", "--pdeathsig", "KILL", "--", *command]
         child = subprocess.Popen(words, **options)
         self._children.append(child)
         return child

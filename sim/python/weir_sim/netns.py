@@ -4,6 +4,9 @@
 
 SOCKET is the number of a descriptor, PLAN the host's plan as JSON. Nothing but the standard library is needed, so that it
 starts quickly; host.py starts it.
+
+The namespaces are one for the network and one for processes. The first process of the latter does nothing but wait: when
+it goes, the kernel ends all others in there, whatever they have started.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import fcntl
 import ipaddress
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -23,7 +27,7 @@ from typing import Any
 
 TUN = "/dev/net/tun"
 PORT = "eth0"
-_NEWUSER, _NEWNET = 0x10000000, 0x40000000
+_NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
 _SET_INTERFACE, _TAP, _NO_PACKET_INFORMATION = 0x400454CA, 0x0002, 0x1000
 
 
@@ -55,15 +59,31 @@ def _ip(*words: str) -> None:
         raise Refused(f"ip {' '.join(words)}: {done.stderr.strip()}")
 
 
-def _make(plan: dict[str, Any]) -> int:
-    """Makes the namespace and its port; answers the descriptor."""
+def _first_process(line: socket.socket) -> int:
+    """Starts the first process of the namespace; it lasts as long as this one does."""
+    near, far = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        line.close()
+        os.close(far)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever is orphaned in there is buried
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.read(near, 1)
+        os._exit(0)
+    os.close(near)
+    return pid
+
+
+def _make(plan: dict[str, Any], line: socket.socket) -> tuple[int, int]:
+    """Makes the namespaces and the port; answers the first process and the port's descriptor."""
     uid, gid = os.getuid(), os.getgid()
     try:
-        _unshare(_NEWNET | (_NEWUSER if plan["user"] else 0))
+        _unshare(_NEWNET | _NEWPID | (_NEWUSER if plan["user"] else 0))
         if plan["user"]:
             _become_root_inside(uid, gid)
     except OSError as error:
         raise Refused(f"no network namespace may be made here ({error.strerror}); run it as root") from None
+    first = _first_process(line)
     tap = os.open(TUN, os.O_RDWR)
     try:
         fcntl.ioctl(tap, _SET_INTERFACE, struct.pack("16sH22x", PORT.encode(), _TAP | _NO_PACKET_INFORMATION))
@@ -81,17 +101,17 @@ def _make(plan: dict[str, Any]) -> int:
         # A route may name any congestion control; the namespace's default only one that is open to everybody.
         network = str(ipaddress.ip_interface(address).network)
         _ip("route", "add", network, "dev", PORT, *(["congctl", plan["congestion"]] if plan["congestion"] else []))
-    return tap
+    return first, tap
 
 
 def _main() -> None:
     line = socket.socket(fileno=int(sys.argv[1]))
     try:
-        tap = _make(json.loads(sys.argv[2]))
+        first, tap = _make(json.loads(sys.argv[2]), line)
     except (Refused, OSError) as error:
         line.send(str(error).encode())
         return
-    line.sendmsg([b"ready"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [tap]))])
+    line.sendmsg([str(first).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [tap]))])
     os.close(tap)
     line.recv(1)  # until the other side is gone
 
