@@ -44,6 +44,13 @@ def boards(rtl: Path = RTL) -> list[str]:
     return sorted(path.parent.name for path in (rtl / "boards").glob("*/*.v") if (BOARDS / path.parent.name).is_dir())
 
 
+def modules(rtl: Path = RTL) -> list[str]:
+    """Modules beside the boards' tops that are of no board."""
+    return sorted(
+        path.parent.name for path in (rtl / "boards").glob("*/*.v") if not (BOARDS / path.parent.name).is_dir()
+    )
+
+
 def _lint(filesets: list[str], top: str) -> dict[str, Any]:
     return {
         "description": "Verilator's lint, all warnings on",
@@ -54,12 +61,11 @@ def _lint(filesets: list[str], top: str) -> dict[str, Any]:
     }
 
 
-def preset_core(preset: str) -> dict[str, Any]:
-    """The description of a preset's core."""
-    top = f"weir_{preset.replace('-', '_')}"
+def core(name: str, top: str, what: str) -> dict[str, Any]:
+    """The description of a preset's core, or of a module that has some."""
     return {
-        "name": f"weir:core:{preset}:{version()}",
-        "description": f"Weir, an open hardware queue for 10 Gb/s Ethernet: the core, preset {preset}",
+        "name": f"weir:core:{name}:{version()}",
+        "description": f"Weir, an open hardware queue for 10 Gb/s Ethernet: {what}",
         "filesets": {
             "rtl": {"files": [f"{top}.v"], "file_type": "verilogSource"},
             "waivers": {"files": ["lint.vlt"], "file_type": "vlt"},
@@ -116,7 +122,12 @@ def write(out: Path = OUT, rtl: Path = RTL) -> list[Path]:
     written = []
     for preset in presets(rtl):
         top = f"weir_{preset.replace('-', '_')}"
-        written.append(_write(out / preset, top, preset_core(preset), [rtl / preset / f"{top}.v", WAIVERS]))
+        description = core(preset, top, f"the core, preset {preset}")
+        written.append(_write(out / preset, top, description, [rtl / preset / f"{top}.v", WAIVERS]))
+    for module in modules(rtl):
+        top = module.replace("-", "_")
+        description = core(module, top, "cores in one module, see docs/netfpga.md")
+        written.append(_write(out / module, top, description, [rtl / "boards" / module / f"{top}.v", WAIVERS]))
     for board in boards(rtl):
         top = board.replace("-", "_")
         files = [rtl / "boards" / board / f"{top}.v", BOARDS / board / "board.lpf", CELLS, WAIVERS]

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 PRESETS = ["aqm", "full", "small", "tail", "ten-gig"]
 BOARDS = ["colorlight-5a-75b", "ecp5-versa"]
+MODULES = ["netfpga-output-queues"]
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +35,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_preset_and_board_is_a_core(written: Path) -> None:
-    assert cores.presets() == PRESETS and cores.boards() == BOARDS
+    assert cores.presets() == PRESETS and cores.boards() == BOARDS and cores.modules() == MODULES
     names = {yaml.safe_load(path.read_text().split("\n", 1)[1])["name"] for path in written.glob("*/*.core")}
-    assert names == {f"weir:core:{p}:{cores.version()}" for p in PRESETS} | {
+    assert names == {f"weir:core:{p}:{cores.version()}" for p in PRESETS + MODULES} | {
         f"weir:board:{b}:{cores.version()}" for b in BOARDS
     }
 
