@@ -310,7 +310,7 @@ def test_real_tcp_goes_through_the_rtl_while_weirctl_changes_it(scene: _Scene, t
         sum(flow["bytes"] for flow in flows) * 8 / (max(f["last"] for f in flows) - min(f["first"] for f in flows))
     )
     assert goodput / 3e6 < 1448 / 1538 * 1.01
-    if (kept_up := scene.live.there.pace.lost_s < 0.25):  # or the machine had better things to do
+    if kept_up := scene.live.there.pace.lost_s < 0.25:  # or the machine had better things to do
         assert goodput / 3e6 > 0.5
     assert {flow["congestion"] for flow in sent["flows"]} == {"cubic"}
     queue = scene.live.there.core.stats().queues[0]
