@@ -87,7 +87,6 @@ UNITS = {
     "Shape": Unit("units/Shape.v", ("cocotb-tests/shape",)),
     "CounterBank": Unit("units/Counters.v", ("cocotb-tests/counters",)),
     "TenGigabitMac": Unit("units/TenGigabitMac.v", ("cocotb-tests/mac/test_mac.py::test_ten_gigabit_mac",)),
-    "AxiLiteSplit": Unit("units/AxiLiteSplit.v", ("cocotb-tests/netfpga/test_netfpga.py::test_axi_lite_split",)),
     "GigabitMac": Unit("units/GigabitMac.v", ("cocotb-tests/mac/test_mac.py::test_gigabit_mac",)),
     "Board": Unit(
         "boards/colorlight-5a-75b/colorlight_5a_75b.v", ("cocotb-tests/board/test_board.py::test_colorlight_5a_75b",)
@@ -228,12 +227,6 @@ MUTANTS = (
     Mutant("CounterBank", "bytes are not added", "(counters_old[127 : 64] + _zz_counters_bytes)", "counters_old[127 : 64]"),
     Mutant("CounterBank", "both are the first", "(control_phase[0] ? queued_update_second : queued_update_first)",
            "queued_update_first"),
-    Mutant("AxiLiteSplit", "an own word more than there are", "(read_index < 14'h0005)", "(read_index < 14'h0006)"),
-    Mutant("AxiLiteSplit", "any address is a word's", "(read_address[1 : 0] == 2'b00)", "1'b1"),
-    Mutant("AxiLiteSplit", "an answer that waits changes", "when_AxiLiteSplit_l32 = (! read_asked)", "when_AxiLiteSplit_l32 = 1'b1"),
-    Mutant("AxiLiteSplit", "a write beside every block succeeds", "write_response = 2'b10", "write_response = 2'b00"),
-    Mutant("AxiLiteSplit", "a write does not wait for its data", "write_both = (write_addressed && write_filled)", "write_both = write_addressed"),
-    Mutant("AxiLiteSplit", "nobody answers for the own words", "read_outside = (2'b10 <= read_chosen)", "read_outside = (2'b11 <= read_chosen)"),
     Mutant("TenGigabitMac", "the deficit is forgotten", "{1'b0,frame_deficit}", "{1'b0,2'b00}",
            module="XgmiiTransmit"),
     Mutant("TenGigabitMac", "a gap for 8 bytes is as for 7", "((frame_count < 4'b0100) || (frame_count == 4'b1000))", "(frame_count < 4'b0100)",

@@ -73,7 +73,7 @@ class _Flow(threading.Thread):
             info = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
             (again,) = struct.unpack_from("=I", info, TCP_INFO_RETRANSMITS)
             s.shutdown(socket.SHUT_WR)
-            s.settimeout(20)
+            s.settimeout(50)
             self.result = {**json.loads(s.recv(256)), "retransmitted": again, "congestion": name}
 
 
