@@ -7,7 +7,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 
 # The Python that makes the environment, pytest's options, seeds of `make timing`, the unit of `make waves`; a board
-# (folder of fpga-boards/) and the seed of its placement.
+# (folder of fpga-boards/), whether a release builds the boards' bitstreams, and the seed of their placement.
 PYTHON ?= python3
 PYTEST_ARGS ?=
 SEEDS ?= 3
@@ -15,6 +15,7 @@ RECORD ?=
 T ?=
 SECONDS ?= 600
 BOARD ?=
+BITSTREAMS ?=
 SEED ?= 1
 
 PY := .venv/bin/python
@@ -29,10 +30,11 @@ RTL := build/stamps/rtl
 FORMAL_RTL := build/stamps/formal-rtl
 LIB := build/stamps/lib
 MODEL := build/stamps/model
+MODEL_AQM := build/stamps/model-aqm
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
-.PHONY: help setup demo test soak lint rtl formal bench timing bitstream flash info area ns3 reproduce waves docs clean model lib format lock
+.PHONY: help setup demo live test soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -43,6 +45,9 @@ setup: $(VENV) ## check for the tools of the system (as root: install them), mak
 
 demo: $(VENV) $(MODEL) $(LIB) ## replay a capture of real TCP traffic: Drop-Tail against RED
 	@$(PY) sim/demo/demo.py
+
+live: $(VENV) $(MODEL_AQM) $(LIB) ## real Linux TCP through the core, Drop-Tail, RED, FN and PIE: build/live/
+	@$(PY) sim/live/session.py
 
 test: $(VENV) $(MODEL) $(LIB) $(NS3) ## every test; PYTEST_ARGS='-k ewma' chooses
 	@$(PY) -m pytest -n 2 $(PYTEST_ARGS)
@@ -76,6 +81,12 @@ flash: $(VENV) ## write a board's bitstream to its flash: BOARD=<board>
 
 info: $(VENV) ## the boards; with BOARD=<board> what its last build came to
 	@$(PY) scripts/boards.py info $(BOARD)
+
+cores: $(VENV) $(RTL) ## FuseSoC cores of every preset and board: build/cores/
+	@$(PY) scripts/cores.py
+
+release: $(VENV) $(RTL) ## archive for integrators, the same bytes each time: build/release/; BITSTREAMS=1 builds those first
+	@$(PY) scripts/release.py $(if $(BITSTREAMS),--bitstreams)
 
 area: $(VENV) $(RTL) ## size of every policy on an ECP5: build/area.json
 	@$(PY) scripts/area.py
@@ -148,8 +159,8 @@ $(LIB): $(RTL) $(shell find sw-driver/lib -type f 2>/dev/null)
 	@$(MAKE) -s --no-print-directory -C sw-driver/lib
 	@touch $@
 
-$(MODEL): $(VENV) $(RTL) $(shell find sim/model -name '*.[ch]*' -o -name '*.py' 2>/dev/null)
-	@$(PY) sim/model/build.py
+$(MODEL) $(MODEL_AQM): $(VENV) $(RTL) $(shell find sim/model -name '*.[ch]*' -o -name '*.py' 2>/dev/null)
+	@$(PY) sim/model/build.py$(if $(findstring aqm,$@), --preset aqm)
 	@touch $@
 
 $(NS3): $(NS3_VENV) $(LIB) $(shell find sim/ns3 -name '*.cc' -o -name '*.h' -o -name Makefile 2>/dev/null) sim/model/weir_model.h

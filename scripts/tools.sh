@@ -26,6 +26,8 @@ command -v make >/dev/null || need make
 perl -MPod::Usage -e 1 2>/dev/null || need perl
 # the test of the Wireshark dissector
 command -v tshark >/dev/null || optional+=(tshark)
+# weir-sim live
+PATH=$PATH:/usr/sbin:/sbin command -v ip >/dev/null || optional+=(iproute2)
 
 if [ ${#missing[@]} -gt 0 ]; then
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then

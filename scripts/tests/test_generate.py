@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PRESETS = ["full", "ten-gig", "small", "tail"]
+PRESETS = ["full", "ten-gig", "aqm", "small", "tail"]
 
 
 def generate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -83,6 +83,7 @@ struct weir_model {
   int access(bool write, uint32_t address, uint32_t *value);
   bool wave(const char *path);
   uint64_t lineFreeNs() const;
+  uint64_t nextNs() const;
 
   bool linePending() const { return head < frames.size(); }
 
@@ -275,6 +276,13 @@ uint64_t weir_model::lineFreeNs() const {
            (options[WEIR_MODEL_LINE] == 0 ? wireTime(frames[i].length)
                                           : ceilDiv(frames[i].length, beatBytes) * beatBytes);
   return ceilDiv(free * 4, 5);
+}
+
+/// Before this nothing moves, unless something is sent or set.
+uint64_t weir_model::nextNs() const {
+  if (!quiet) return nsOfCycle(cycle);
+  const uint64_t next = std::min(headStart, wakeCycle);
+  return next == never ? never : nsOfCycle(std::max(next, cycle));
 }
 
 void weir_model::driveIngress() {
@@ -519,6 +527,7 @@ WEIR_API uint64_t weir_model_get(const weir_model *m, int number) {
     case WEIR_MODEL_UNDERRUNS: return m->underruns;
     case WEIR_MODEL_TRACE_RECORDS: return m->traceRecords;
     case WEIR_MODEL_LINE_FREE_NS: return m->lineFreeNs();
+    case WEIR_MODEL_NEXT_NS: return m->nextNs();
     default: return 0;
   }
 }

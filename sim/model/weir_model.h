@@ -57,7 +57,8 @@ enum {
   WEIR_MODEL_INGRESS_STALLS = 8, /* cycles in which the core refused a beat (must stay 0) */
   WEIR_MODEL_UNDERRUNS = 9,  /* cycles without a beat inside an outgoing frame (must stay 0) */
   WEIR_MODEL_TRACE_RECORDS = 10, /* records seen on the trace port since creation */
-  WEIR_MODEL_LINE_FREE_NS = 11   /* when the ingress line could take a frame after all that were sent */
+  WEIR_MODEL_LINE_FREE_NS = 11,  /* when the ingress line could take a frame after all that were sent */
+  WEIR_MODEL_NEXT_NS = 12    /* until when nothing can happen: NOW_NS if something does, all ones if nothing will */
 };
 
 /* A core after reset, ready for frames. NULL if there is no memory or the core hangs in reset. */

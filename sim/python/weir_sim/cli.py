@@ -205,6 +205,25 @@ def _serve(a: argparse.Namespace) -> int:
     return run(Options(a.preset, a.socket, a.pty, traffic, rate, a.slow))
 
 
+def _time_s(option: str, text: str) -> float:
+    import weir
+
+    try:
+        return weir.parse_time(text) / 1e6
+    except weir.WeirError as error:
+        raise UsageError(f"{option} {text}: {error}") from None
+
+
+def _live(a: argparse.Namespace) -> int:
+    from .direction import Options
+    from .live import run
+
+    command = a.command[1:] if a.command[:1] == ["--"] else a.command
+    delay = a.delay if a.delay is not None else "0" if a.cores == 2 else "20ms"
+    return run(Options(a.preset, a.socket, _rate(a.link_rate), a.policy, _settings(a.set), _time_s("--delay", delay), a.slow,
+                       a.mtu, a.congestion, not a.no_ecn, a.cores, a.server, command, a.seconds))  # fmt: skip
+
+
 def _policies(a: argparse.Namespace) -> int:
     from .report import policies
 
@@ -286,6 +305,26 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--slow", type=float, default=1000.0, metavar="N", help="N seconds pass for one of simulated time (default %(default)g); 0: time passes by register accesses alone")  # fmt: skip # noqa: E501
     p.add_argument("--seed", type=lambda text: int(text, 0), default=1, metavar="N", help="seed of the random traffic (default 1)")  # fmt: skip # noqa: E501
     p.set_defaults(run=_serve)
+
+    p = verbs.add_parser("live", help="two hosts with this kernel's TCP, and the core between them", description=(
+        "Makes two network namespaces, client and server, and moves their frames: client to server through a core, back over "
+        "a wire. weirctl changes the core meanwhile. With COMMAND, runs it on the client and ends with it; without, runs "
+        "until it is interrupted. Root is needed only where users may make no namespaces."))  # fmt: skip
+    p.add_argument("--socket", type=Path, default=Path("/tmp/weir"), metavar="PATH", help="UNIX socket for weirctl (default %(default)s)")  # fmt: skip # noqa: E501
+    p.add_argument("--link-rate", default="20Mbit", metavar="RATE", help="rate of the link behind the core (default %(default)s)")  # fmt: skip # noqa: E501
+    p.add_argument("--policy", default="drop-tail", help="what manages queue 0 at the start (default %(default)s)")
+    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the policy, as in replay; repeat for more")  # fmt: skip # noqa: E501
+    p.add_argument("--delay", metavar="TIME", help="delay of the wire back (default 20ms)")
+    p.add_argument("--cores", type=int, choices=(1, 2), default=1, help="2: a core in the way back as well, in place of the wire (default 1)")  # fmt: skip # noqa: E501
+    p.add_argument("--congestion", default="cubic", metavar="NAME", help="TCP's congestion control (default %(default)s)")  # fmt: skip # noqa: E501
+    p.add_argument("--no-ecn", action="store_true", help="TCP does not ask for ECN")
+    p.add_argument("--mtu", type=int, default=1500, metavar="N", help="MTU of the hosts (default %(default)s)")
+    p.add_argument("--slow", type=float, default=1.0, metavar="N", help="N seconds pass for one of simulated time (default %(default)g)")  # fmt: skip # noqa: E501
+    p.add_argument("--server", action="append", default=[], metavar="COMMAND", help="run this on the server meanwhile; repeat for more")  # fmt: skip # noqa: E501
+    p.add_argument("--seconds", type=float, metavar="N", help="end after N seconds")
+    p.add_argument("--preset", default="aqm", help="core to simulate (default %(default)s: the fastest with every policy)")  # fmt: skip # noqa: E501
+    p.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="run this on the client; its exit code is that of weir-sim")  # fmt: skip # noqa: E501
+    p.set_defaults(run=_live)
 
     p = verbs.add_parser("waves", help="write the waveform of a short, busy scene")
     p.add_argument("output", type=Path, nargs="?", default=native.root() / "build" / "waves" / "core.vcd", metavar="OUT.vcd", help="file to write (default build/waves/core.vcd)")  # fmt: skip # noqa: E501

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LINES = {"10gbe": 0, "raw": 1}
 EGRESS = {"ready": 0, "mac": 1, "stopped": 2}
 IDLE_LIMIT_NS = 1 << 50
+NEVER = (1 << 64) - 1
 
 
 class BusError(Exception):
@@ -151,6 +152,12 @@ class Core:
     def now_ns(self) -> int:
         """Time of the next cycle, in ns since the model was made."""
         return self._get(self._lib.WEIR_MODEL_NOW_NS)
+
+    @property
+    def next_ns(self) -> int | None:
+        """Until then nothing happens unless something is sent or set: `now_ns` if something does, None if nothing will."""
+        ns = self._get(self._lib.WEIR_MODEL_NEXT_NS)
+        return None if ns == NEVER else ns
 
     @property
     def cycles(self) -> int:

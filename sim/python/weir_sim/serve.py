@@ -16,12 +16,19 @@ from typing import Protocol
 
 from .core import BusError, Core
 from .errors import UsageError
+from .pace import Pace
 from .protocol import SILENT, SLVERR, Answerer, Decoder, Refused, encode
 
 SLICE_NS = 10_000
 """Simulated time between two looks at the clients: a few ms of a busy core."""
 LEAD_NS = 100_000
 """Traffic is on the line for so long ahead, because register accesses let time pass as well."""
+BEHIND_S = 1.0
+"""Real time that the model may be behind before time becomes what it has reached."""
+GATHER_S = 0.001
+"""Real time that frames of a line may wait for an event of the core, and that one step of the core may stand for."""
+LOOK_S = 0.02
+"""Longest wait for a line."""
 HOLD_S = 5.0
 """A client that holds the device and says nothing for so long loses it."""
 MOST_WAITING = 1 << 20
@@ -35,9 +42,27 @@ class Source(Protocol):
         """Sends what is due before a time."""
 
 
+class Line(Protocol):
+    """Real frames, in and out."""
+
+    @property
+    def descriptor(self) -> int:
+        """Readable when frames wait to go in."""
+
+    def take(self, core: Core, at_ns: int) -> None:
+        """Sends what waits into the core, for a time."""
+
+    def give(self, core: Core) -> None:
+        """Takes what has left the core, frames and trace, away."""
+
+
 @dataclass(frozen=True)
 class Options:
-    """What is served and how. `slow` is real time by simulated time; 0: time passes by register accesses alone."""
+    """What is served and how. `slow` is real time by simulated time; 0: time passes by register accesses alone.
+
+    With a `line` the core's traffic is that of the line, and time, which then follows the clock closely, may be behind
+    for `behind_s` before it is lost.
+    """
 
     preset: str = "full"
     socket: Path | None = None
@@ -45,6 +70,8 @@ class Options:
     source: Source | None = None
     link_rate: float | None = None
     slow: float = 1000.0
+    line: Line | None = None
+    behind_s: float = BEHIND_S
 
 
 class _Registers:
@@ -88,8 +115,10 @@ class Server:
         self._link: Path | None = None
         self._listener: socket.socket | None = None
         self._line: int | None = None
-        core.keep(frames=False, trace=False)
-        self._real, self._simulated = time.monotonic(), core.now_ns
+        core.keep(frames=options.line is not None, trace=False)
+        self.pace = Pace(options.slow, core.now_ns, options.behind_s) if options.slow else None
+        if options.line is not None:
+            self._selector.register(options.line.descriptor, selectors.EVENT_READ, options.line)
         if options.socket is not None:
             self._listen(options.socket)
         if options.pty is not None:
@@ -182,37 +211,62 @@ class Server:
 
     # ---- time
 
-    def _due(self) -> int:
-        """How far simulated time should be."""
-        if not self._options.slow:
-            return self.core.now_ns
-        return self._simulated + int((time.monotonic() - self._real) * 1e9 / self._options.slow)
-
     def turn(self) -> None:
         """Serves who wants something and lets some time pass."""
-        core, due = self.core, self._due()
+        if self._options.line is not None and self.pace is not None:
+            self._turn_with_line(self._options.line, self.pace)
+            return
+        core, pace = self.core, self.pace
+        due = core.now_ns if pace is None else pace.due()
         if self._options.source is not None:
             self._options.source.feed(core, core.now_ns + LEAD_NS)
         ahead = due - core.now_ns
-        wait = 0.0 if ahead > 0 else min(0.1, -ahead * self._options.slow / 1e9 + 0.001)
+        wait = 0.5 if pace is None else 0.0 if ahead > 0 else min(0.1, pace.real_s(-ahead) + 0.001)
+        self._attend(wait)
+        if pace is not None and ahead > 0:
+            core.run_until(min(due, core.now_ns + SLICE_NS))
+            pace.reached(core.now_ns)
+
+    def _turn_with_line(self, line: Line, pace: Pace) -> None:
+        """Waits for the line, a client, or the core's next event, and lets the core catch up.
+
+        Frames that come when the core will act within GATHER_S wait for that, and frames that have come since the last step
+        go in at the first event of the next one: a frame that goes in while another goes out costs the model half.
+        """
+        core = self.core
+        next_ns = core.next_ns
+        idle = LOOK_S if next_ns is None else min(LOOK_S, pace.real_s(next_ns - pace.due()))
+        if self._attend(max(0.0, idle)) and next_ns is not None:
+            gather = pace.real_s(next_ns - pace.due())
+            if 0 < gather < GATHER_S:
+                time.sleep(gather)
+        due, begins = pace.due(), core.next_ns
+        line.take(core, due if begins is None else min(due, max(begins, core.now_ns)))
+        begins = core.next_ns
+        core.run_until(due if begins is None else min(due, begins + int(1e9 * GATHER_S / self._options.slow)))
+        line.give(core)
+        pace.reached(core.now_ns)
+
+    def _attend(self, wait: float) -> bool:
+        """Waits at most so long for clients and serves them; tells whether the line has something."""
         if self._holder is not None and time.monotonic() > self._held_until:
             self._holder = None
-        for key, events in self._selector.select(wait if self._options.slow else 0.5):
+        found = False
+        for key, events in self._selector.select(wait):
             if key.data is None:
                 self._accept()
+            elif not isinstance(key.data, _Client):
+                found = True
             elif events & selectors.EVENT_READ:
                 self._read(key.data)
             else:
                 self._write(key.data)
-        if ahead > 0:
-            core.run_until(min(due, core.now_ns + SLICE_NS))
-            if ahead > 100 * SLICE_NS:  # the model cannot keep up: time is what it has reached
-                self._real, self._simulated = time.monotonic(), core.now_ns
+        return found
 
     def close(self) -> None:
         """Lets the clients and the places go."""
         for key in list(self._selector.get_map().values()):
-            if key.data is not None and key.data.connection is not None:
+            if isinstance(key.data, _Client) and key.data.connection is not None:
                 key.data.connection.close()
         self._selector.close()
         if self._listener is not None:

@@ -7,6 +7,8 @@ object Units {
   private val c = WeirConfig.preset("ten-gig")
   /** RED without the policies that share its unit. */
   private val red = c.copy(policies = Set(Policy.DropTail, Policy.Red))
+  /** Five cores with as little as possible in each. */
+  private val outputs = WeirConfig.preset("tail").copy(cells = 512, clockHz = board.Boards.netFpgaHz)
   /** What a solver can go through exhaustively. */
   private val smallest = WeirConfig("smallest", cells = 8, descriptors = 4, traceDepth = 4)
   private val tiny = WeirConfig("tiny", queues = 2, cells = 8, descriptors = 4)
@@ -53,7 +55,9 @@ object Units {
     "Sums" -> (() => new egress.Sums(c)),
     "MarkWords" -> (() => new frame.MarkWords(c)),
     "TenGigabitMac" -> (() => new mac.TenGigabitMac),
-    "GigabitMac" -> (() => new mac.GigabitMac)
+    "GigabitMac" -> (() => new mac.GigabitMac),
+    "AxiLiteSplit" -> (() => new weir.netfpga.AxiLiteSplit(2, 5)),
+    "NetFpgaOutputQueues" -> (() => new weir.netfpga.NetFpgaOutputQueues(outputs))
   )
 
   /** Property components of `hw/formal/`; the name is the file's and the top module's. A `Leak` holds a fault. */

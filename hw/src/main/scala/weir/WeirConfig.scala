@@ -108,6 +108,7 @@ object WeirConfig {
   val presets: Seq[WeirConfig] = Seq(
     WeirConfig("full",    cells = 16384, descriptors = 16384, policies = Policy.all.toSet,      jumbo = true, flowSlots = 1024, traceDepth = 256),
     WeirConfig("ten-gig", cells = 2048,  descriptors = 2048,  policies = Policy.all.toSet,      jumbo = true, traceDepth = 64),
+    WeirConfig("aqm",     cells = 4096,  descriptors = 4096,  policies = Policy.all.toSet,      traceDepth = 256),
     WeirConfig("small",   cells = 256,   descriptors = 256,   policies = Set(DropTail, Red), traceDepth = 16, queues = 2),
     WeirConfig("tail",    cells = 256,   descriptors = 64,    policies = Set(DropTail),      traceDepth = 16, queues = 1)
   )

@@ -2,8 +2,9 @@ package weir.board
 
 import spinal.core._
 import weir.{Policy, WeirConfig}
+import weir.netfpga.NetFpgaOutputQueues
 
-/** The tops of `fpga-boards/`; the name is the folder's, and the file's and the module's with `_` for `-`. */
+/** The tops of `fpga-boards/` and the module for NetFPGA; the name is the folder's, and the file's and the module's with `_` for `-`. */
 object Boards {
   /** Drop-Tail in one queue of 32 KiB: two frames of 9216 bytes, one that leaves while the next one comes. */
   private val colorlight = WeirConfig.preset("tail").copy(name = "colorlight-5a-75b", cells = 512, descriptors = 256,
@@ -12,8 +13,15 @@ object Boards {
   private val versa = colorlight.copy(name = "ecp5-versa", queues = 4, cells = 1024, descriptors = 1024,
     policies = Set(Policy.DropTail, Policy.DtEcn), clockHz = Ecp5Versa.pll.coreHz)
 
+  /** the clock of the pipelines in NetFPGA-SUME's reference projects */
+  val netFpgaHz = 200000000
+  /** Every policy, in 128 KiB an output; not a board's top, but what takes the place of a module of one. */
+  private val outputQueues = WeirConfig.preset("aqm").copy(name = "netfpga-output-queues", cells = 2048, descriptors = 2048,
+    traceDepth = 16, clockHz = netFpgaHz)
+
   val all: Seq[(String, () => Component)] = Seq(
     colorlight.name -> (() => new Colorlight5a75b(colorlight)),
-    versa.name -> (() => new Ecp5Versa(versa))
+    versa.name -> (() => new Ecp5Versa(versa)),
+    outputQueues.name -> (() => new NetFpgaOutputQueues(outputQueues))
   )
 }
