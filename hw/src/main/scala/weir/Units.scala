@@ -51,7 +51,11 @@ object Units {
     "Sums" -> (() => new egress.Sums(c)),
     "MarkWords" -> (() => new frame.MarkWords(c)),
     "TenGigabitMac" -> (() => new mac.TenGigabitMac),
-    "GigabitMac" -> (() => new mac.GigabitMac)
+    "GigabitMac" -> (() => new mac.GigabitMac),
+    "UartBridge" -> (() => new uart.UartBridge(uart.UartConfig(clockHz = 62500000))),
+    "UartBridgeFast" -> (() => new uart.UartBridge(
+      uart.UartConfig(clockHz = 62500000, baud = 7812500, cores = 2, requestBytes = 256, patience = 256))),
+    "ServedBump" -> (() => new board.ServedBump(board.Boards.versa, baud = 4000000))
   )
 
   /** Property components of `hw/formal/`; the name is the file's and the top module's. A `Leak` holds a fault. */
@@ -89,6 +93,9 @@ object Units {
         "AdmitRoom" -> (() => new weir.formal.AdmitProperties(tiny, Some("room"))),
         "AdmitDescriptor" -> (() => new weir.formal.AdmitProperties(tiny, Some("descriptor"))),
         "AdmitExempt" -> (() => new weir.formal.AdmitProperties(tiny, Some("exempt"))),
+        "RegisterMasterProperties" -> (() => new weir.formal.RegisterMasterProperties(None)),
+        "RegisterMasterEarly" -> (() => new weir.formal.RegisterMasterProperties(Some("early"))),
+        "RegisterMasterHasty" -> (() => new weir.formal.RegisterMasterProperties(Some("hasty"))),
         "AxiLiteFrontProperties" -> (() => new weir.formal.AxiLiteFrontProperties(None)),
         "AxiLiteFrontHang" -> (() => new weir.formal.AxiLiteFrontProperties(Some("hang"))),
         "AxiLiteFrontStable" -> (() => new weir.formal.AxiLiteFrontProperties(Some("stable")))
