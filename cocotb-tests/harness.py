@@ -156,6 +156,33 @@ def _build(source: Path, top: str, waves: bool, models: Sequence[Path] = ()) -> 
     return directory
 
 
+def build_program(unit: str, source: Path) -> Path:
+    """Builds a C++ program around a unit, whose class is `V` and the source's name; returns its path.
+
+    Raises:
+        BenchError: the Verilog is missing, or something does not build.
+    """
+    __tracebackhide__ = True
+    verilog, top = verilog_of(unit)
+    if not verilog.is_file():
+        raise BenchError(f"{verilog.relative_to(ROOT)} does not exist; `make rtl` writes it")
+    _verilator_environment()
+    directory = SIM / f"{unit}-{source.stem}"
+    program, stamp = directory / source.stem, directory / "digest"
+    command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--x-assign", "fast", "--x-initial", "fast",
+               "--noassert", "-Wno-fatal", "-Wno-lint", "-Wno-style", "-CFLAGS", "-O2 -std=c++17", "--prefix",
+               f"V{source.stem}", "--top-module", top, "-o", source.stem, "--Mdir", str(directory), str(verilog), str(source)]  # fmt: skip
+    digest = hashlib.sha256(" ".join(command).encode() + verilog.read_bytes() + source.read_bytes()).hexdigest()
+    with _locked(SIM / f"{directory.name}.lock"):
+        if not (stamp.is_file() and stamp.read_text() == digest):
+            stamp.unlink(missing_ok=True)
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise BenchError(f"{source.name} does not build around {unit}:\n{done.stderr[-3000:]}")
+            stamp.write_text(digest)
+    return program
+
+
 def _run(
     build_dir: Path, top: str, module: str, names: list[str], env: dict[str, object], seed: int, waves: bool
 ) -> None:

@@ -18,7 +18,7 @@ REGISTERS = ROOT / "build" / "rtl" / "weir_regs.md"
 FIRST = ["index.md", "architecture.md", "policies.md", "registers.md"]
 MODULES = ["core", "ingress", "frame", "buffer", "admit", "trim", "drop-tail", "dt-ecn", "red", "ewma"]
 MODULES += ["isred", "ared", "fn", "pie", "codel", "pi2", "lfsr", "queues", "schedule", "release"]
-MODULES += ["shape", "egress", "rewrite", "frame-closer", "csr", "counters", "trace"]
+MODULES += ["shape", "egress", "rewrite", "frame-closer", "csr", "uart", "counters", "trace"]
 
 
 def title(page: Path) -> str:

@@ -1,4 +1,4 @@
-"""Every message of WeirConfig's requirements, and what is just allowed."""
+"""Every message of WeirConfig's and UartConfig's requirements, and what is just allowed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "hw" / "src" / "main" / "scala" / "weir" / "WeirConfig.scala"
+SCALA = ROOT / "hw" / "src" / "main" / "scala" / "weir"
+SOURCES = (SCALA / "WeirConfig.scala", SCALA / "uart" / "UartConfig.scala")
 PROBE = ROOT / "hw" / "src" / "test" / "java" / "ConfigProbe.java"
 
 #: what is refused, with the field and its value in the message and the value to try instead
@@ -37,8 +38,19 @@ REFUSED = {
     "traceDepth=8192": "WeirConfig.traceDepth=8192 must be a power of two from 4 to 4096; try 4096",
     "clockHz=0": "WeirConfig.clockHz=0 must be positive; try 156250000",
     "clockHz=-1": "WeirConfig.clockHz=-1 must be positive; try 156250000",
+    "UartConfig=62500000,0,1,1024,64": "UartConfig.baud=0 must be positive and at most an eighth of clockHz=62500000; try 1000000",
+    "UartConfig=62500000,-9600,1,1024,64": "UartConfig.baud=-9600 must be positive and at most an eighth of clockHz=62500000; try 1000000",
+    "UartConfig=4000000,1000000,1,1024,64": "UartConfig.baud=1000000 must be positive and at most an eighth of clockHz=4000000; try 500000",
+    "UartConfig=62500000,1000000,0,1024,64": "UartConfig.cores=0 must be 1 to 16; try 2",
+    "UartConfig=62500000,1000000,17,1024,64": "UartConfig.cores=17 must be 1 to 16; try 2",
+    "UartConfig=62500000,1000000,2,32,64": "UartConfig.requestBytes=32 must be a power of two from 64 to 1024; try 1024",
+    "UartConfig=62500000,1000000,2,1000,64": "UartConfig.requestBytes=1000 must be a power of two from 64 to 1024; try 1024",
+    "UartConfig=62500000,1000000,2,2048,64": "UartConfig.requestBytes=2048 must be a power of two from 64 to 1024; try 1024",
+    "UartConfig=62500000,1000000,2,1024,4": "UartConfig.patience=4 must be a power of two of 8 or more; try 65536",
+    "UartConfig=62500000,1000000,2,1024,100": "UartConfig.patience=100 must be a power of two of 8 or more; try 65536",
 }
 ALLOWED = (
+    "UartConfig=62500000,7812500,1,64,8", "UartConfig=156250000,115200,16,1024,65536", "UartConfig=100000000,9600,2,512,64",
     "queues=1", "queues=8", "cells=8,descriptors=4", "cells=16384", "descriptors=4", "descriptors=16384",
     "policies=drop-tail", "policies=drop-tail+red+isred+ared", "flowSlots=16", "flowSlots=4096", "traceDepth=4", "traceDepth=4096", "clockHz=1",
 )  # fmt: skip
@@ -66,11 +78,12 @@ def test_the_ends_of_every_range_are_allowed(answers: dict[str, str], argument: 
     assert answers[argument] == "ok"
 
 
-def test_every_requirement_has_a_case() -> None:
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_every_requirement_has_a_case(path: Path) -> None:
     """A message that is added without a case here is found."""
-    source = SOURCE.read_text()
+    source = path.read_text()
     messages = re.findall(r'require\(.*?,\s*s?"([^"]*)"\)', source, re.S)
-    assert len(messages) == len(re.findall(r"\brequire\(", source)) > 6
+    assert len(messages) == len(re.findall(r"\brequire\(", source)) > 3
     for message in messages:
         parts = re.split(r"\$\{[^}]*\}|\$\w+", message)
         pattern = re.compile(".+".join(map(re.escape, parts)))

@@ -161,7 +161,7 @@ static size_t write_request(const struct link *l, bool repeated, uint8_t *bytes,
 	for (size_t i = 0; i < l->part_count; i++) {
 		const struct weir_access *a = &l->parts[i].access;
 
-		weir_wire_put(&out, (uint8_t)l->parts[i].op);
+		weir_wire_put(&out, (uint8_t)(l->parts[i].op | l->line.core << WEIR_WIRE_CORE_SHIFT));
 		weir_wire_put16(&out, a->address);
 		weir_wire_put(&out, (uint8_t)a->count);
 		for (uint32_t k = 0; a->write && k < a->count; k++)

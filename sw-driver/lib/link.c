@@ -130,17 +130,40 @@ static void close_link(void *ctx)
 	free(l);
 }
 
-static int greet(struct link *l)
+static int hello(struct link *l, uint32_t *word)
 {
-	uint32_t word = 0;
-	const struct weir_access access = { .count = 1, .values = &word };
-	int status;
+	const struct weir_access access = { .count = 1, .values = word };
 
 	empty(l);
 	add(l, WEIR_WIRE_HELLO, &access);
-	status = flush(l);
+	return flush(l);
+}
+
+/* The server has not understood a greeting to a core but the first: how many cores it has. */
+static int no_such_core(struct link *l)
+{
+	const unsigned int wanted = l->line.core;
+	uint32_t word;
+
+	for (l->line.core = 0; l->line.core < wanted; l->line.core++) {
+		int status = hello(l, &word);
+
+		if (status && (!l->line.core || l->status != WEIR_WIRE_MALFORMED))
+			return status;
+		if (status)
+			break;
+	}
+	return weir_fail(WEIR_E_RANGE, "%s: core %u is out of range: allowed is 0 to %u; this line has %u", l->line.name, wanted,
+			 l->line.core - 1, l->line.core);
+}
+
+static int greet(struct link *l)
+{
+	uint32_t word = 0;
+	int status = hello(l, &word);
+
 	if (status)
-		return status;
+		return l->line.core && l->status == WEIR_WIRE_MALFORMED ? no_such_core(l) : status;
 	if (word >> 24 != WEIR_WIRE_MAGIC || (word >> 16 & 0xFF) != WEIR_WIRE_VERSION || (word & 0xFFFF) < WEIR_WIRE_LEAST_REQUEST)
 		return weir_fail(WEIR_E_DEVICE, "%s: the server greets with 0x%08X, this library knows protocol version %u; "
 				 "use a libweir of the server's version", l->line.name, (unsigned int)word, WEIR_WIRE_VERSION);

@@ -1,6 +1,8 @@
-/* uart:/dev/tty…[@BAUD], a serial line to a board whose bridge speaks the register protocol. 8N1, no flow control. */
+/* uart:/dev/tty…[@BAUD][?core=N], a serial line to a board whose bridge speaks the register protocol. 8N1, no flow
+ * control. */
 #define _GNU_SOURCE
 #include "transport.h"
+#include "wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #define DEFAULT_BAUD 1000000
+#define CORE_KEY "?core="
 #define WAIT_MS 200 /* USB adapters hand over what they have every 16 ms */
 
 static const struct {
@@ -24,11 +27,29 @@ static const struct {
 	{ 1000000, B1000000 }, { 1500000, B1500000 }, { 2000000, B2000000 }, { 3000000, B3000000 }, { 4000000, B4000000 },
 };
 
-/* Takes "/dev/ttyUSB0@1000000" apart. */
-static int parse(const char *rest, char *path, size_t size, long *baud, speed_t *speed)
+/* What follows the question mark: one core of several behind the line. */
+static int parse_core(const char *rest, const char *query, unsigned int *core)
 {
-	const char *at = strrchr(rest, '@');
-	size_t length = at ? (size_t)(at - rest) : strlen(rest);
+	const char *number = query + strlen(CORE_KEY);
+	char *end;
+	unsigned long value;
+
+	if (strncmp(query, CORE_KEY, strlen(CORE_KEY)))
+		return weir_fail(WEIR_E_SYNTAX, "uart:%.100s: '%.40s' is not known; write " CORE_KEY "0 to %u", rest, query,
+				 WEIR_WIRE_MOST_CORES - 1);
+	value = strtoul(number, &end, 10);
+	if (*number < '0' || *number > '9' || *end || value >= WEIR_WIRE_MOST_CORES)
+		return weir_fail(WEIR_E_SYNTAX, "uart:%.100s: core '%.20s' is out of range: allowed is 0 to %u", rest, number,
+				 WEIR_WIRE_MOST_CORES - 1);
+	*core = (unsigned int)value;
+	return WEIR_OK;
+}
+
+/* Takes "/dev/ttyUSB0@1000000" apart; it ends at `stop`. */
+static int parse(const char *rest, const char *stop, char *path, size_t size, long *baud, speed_t *speed)
+{
+	const char *at = memrchr(rest, '@', (size_t)(stop - rest));
+	size_t length = (size_t)((at ? at : stop) - rest);
 	char *end = NULL;
 
 	*baud = at ? strtol(at + 1, &end, 10) : DEFAULT_BAUD;
@@ -37,15 +58,15 @@ static int parse(const char *rest, char *path, size_t size, long *baud, speed_t 
 				 rest, length, size - 1);
 	memcpy(path, rest, length);
 	path[length] = '\0';
-	if (!at || (at[1] >= '0' && at[1] <= '9' && !*end))
+	if (!at || (at[1] >= '0' && at[1] <= '9' && end == stop))
 		for (size_t i = 0; i < WEIR_LENGTH(speeds); i++)
 			if (speeds[i].baud == *baud) {
 				*speed = speeds[i].speed;
 				return WEIR_OK;
 			}
-	return weir_fail(WEIR_E_SYNTAX, "uart:%.100s: '%.20s' is not a speed; allowed are 9600, 19200, 38400, 57600, 115200, 230400, "
+	return weir_fail(WEIR_E_SYNTAX, "uart:%.100s: '%.*s' is not a speed; allowed are 9600, 19200, 38400, 57600, 115200, 230400, "
 			 "460800, 500000, 576000, 921600, 1000000, 1500000, 2000000, 3000000 and 4000000", rest,
-			 at ? at + 1 : rest);
+			 at ? (int)(stop - at - 1 < 20 ? stop - at - 1 : 20) : 0, at ? at + 1 : rest);
 }
 
 static int refuse(const char *path, int error)
@@ -78,11 +99,14 @@ static int set_up(int descriptor, speed_t speed)
 int weir_open_uart(const char *rest, struct weir_transport *transport)
 {
 	struct weir_line line = { .wait_ms = WAIT_MS, .advice = "check the cable, the speed and that the board is configured" };
+	const char *query = strchr(rest, '?');
 	char path[128];
 	speed_t speed = B1000000;
 	long baud;
-	int status = parse(rest, path, sizeof(path), &baud, &speed);
+	int status = parse(rest, query ? query : rest + strlen(rest), path, sizeof(path), &baud, &speed);
 
+	if (!status && query)
+		status = parse_core(rest, query, &line.core);
 	if (status)
 		return status;
 	line.descriptor = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
@@ -99,6 +123,6 @@ int weir_open_uart(const char *rest, struct weir_transport *transport)
 		return refuse(path, error);
 	}
 	line.baud = (double)baud;
-	snprintf(line.name, sizeof(line.name), "uart:%.120s@%ld", path, baud);
+	snprintf(line.name, sizeof(line.name), "uart:%.120s@%ld%.9s", path, baud, query ? query : "");
 	return weir_open_link(&line, transport);
 }

@@ -40,6 +40,7 @@ int weir_refused(const struct weir_access *access, uint32_t done, const char *wh
 struct weir_line {
 	int descriptor;
 	bool shared;            /* the server has other clients: hold before what takes several requests */
+	unsigned int core;      /* of those behind the line */
 	double baud;            /* 0: as fast as it goes */
 	int wait_ms;            /* for an answer, beyond the time its bytes take */
 	char name[160];         /* the URI, for messages */

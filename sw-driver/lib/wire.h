@@ -15,6 +15,8 @@
 #define WEIR_WIRE_LEAST_REQUEST 64U     /* bytes every server takes, without stuffing, with CRC */
 #define WEIR_WIRE_MOST_REQUEST 256U     /* bytes this library sends */
 #define WEIR_WIRE_MOST_WORDS 1024U      /* words a request may move */
+#define WEIR_WIRE_MOST_CORES 16U        /* behind a line */
+#define WEIR_WIRE_CORE_SHIFT 4U         /* of an operation's byte: core above, operation below */
 #define WEIR_WIRE_MOST_ANSWER (4U * WEIR_WIRE_MOST_WORDS + 320U)
 
 enum weir_wire_kind { WEIR_WIRE_REQUEST = 0x51, WEIR_WIRE_REPEAT = 0x52, WEIR_WIRE_ANSWER = 0x41 };

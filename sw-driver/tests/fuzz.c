@@ -35,7 +35,7 @@ static uint32_t draw(uint32_t below)
 
 static void opens_no_nonsense(int rounds)
 {
-	static const char *const parts[] = { "unix", "uart", "pci", "sim", ":", "/", "@", ".", "0000", "01", "00", "0", "7", "dev",
+	static const char *const parts[] = { "unix", "uart", "pci", "sim", ":", "/", "@", "?core=", ".", "0000", "01", "00", "0", "7", "dev",
 					     "absent", "1000000", "99999999999999999999", "-1", "%s", "\x80", " ", "full", "f" };
 	for (int i = 0; i < rounds; i++) {
 		char uri[700] = "";

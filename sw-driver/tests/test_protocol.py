@@ -218,6 +218,26 @@ def test_what_a_server_says_wrong_is_told(tmp_path: Path, name: str) -> None:
     assert failed.value.name == code
 
 
+def test_a_line_with_one_core_has_no_second(core: FakeCore) -> None:
+    with serial_line(core) as (uri, _):
+        for number in (1, 15):
+            said = f"core={number}: core {number} is out of range: allowed is 0 to 0; this line has 1"
+            with pytest.raises(weir.WeirError, match=said) as failed:
+                weir.Device(f"{uri}?core={number}")
+            assert failed.value.name == "RANGE"
+        with weir.Device(f"{uri}?core=0") as device:
+            assert device.register_read(0) == 0x57454952
+
+
+def test_a_line_that_dies_while_cores_are_counted_is_told_as_that(core: FakeCore) -> None:
+    with (
+        serial_line(core, say=lambda f, n: f if n < 2 else b"") as (uri, _),
+        pytest.raises(weir.WeirError, match="no answer to 4 requests") as failed,
+    ):
+        weir.Device(f"{uri}?core=5")
+    assert failed.value.name == "BUS"
+
+
 def test_operations_are_numbered_as_the_page_says() -> None:
     assert (HELLO, READ, WRITE, READ_PACKED, SLVERR, MALFORMED, BUSY) == (0, 1, 2, 3, 1, 2, 4)
 

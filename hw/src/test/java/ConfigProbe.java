@@ -8,7 +8,8 @@ import weir.WeirConfig;
 
 /** Says what WeirConfig answers: for each argument `field=value[,field=value…]`, a line `ok` or the error's message.
   *
-  * `PllConfig=<five integers>` asks PllConfig in the same way, `PllConfig=25000000,1,5,5,10`.
+  * `PllConfig=<five integers>` asks PllConfig in the same way, `PllConfig=25000000,1,5,5,10`, and
+  * `UartConfig=<five integers>` UartConfig.
   * Fields that are not named are those of the preset ten-gig. Values are integers; of `policies` names joined by `+`.
   * Run from source (scripts/tests/test_config.py): needs nothing but the classes of `make rtl`.
   */
@@ -27,8 +28,19 @@ public class ConfigProbe {
     return "ok";
   }
 
+  private static String uart(String numbers) {
+    int[] n = java.util.Arrays.stream(numbers.split(",")).mapToInt(Integer::parseInt).toArray();
+    try {
+      new weir.uart.UartConfig(n[0], n[1], n[2], n[3], n[4]);
+    } catch (IllegalArgumentException e) {
+      return e.getMessage();
+    }
+    return "ok";
+  }
+
   private static String answer(String argument) throws Exception {
     if (argument.startsWith("PllConfig=")) return pll(argument.substring(10));
+    if (argument.startsWith("UartConfig=")) return uart(argument.substring(11));
     WeirConfig base = WeirConfig.preset("ten-gig");
     Object[] values = new Object[base.productArity()];
     for (int n = 0; n < values.length; n++) values[n] = base.productElement(n);

@@ -57,7 +57,11 @@ object Units {
     "TenGigabitMac" -> (() => new mac.TenGigabitMac),
     "GigabitMac" -> (() => new mac.GigabitMac),
     "AxiLiteSplit" -> (() => new weir.netfpga.AxiLiteSplit(2, 5)),
-    "NetFpgaOutputQueues" -> (() => new weir.netfpga.NetFpgaOutputQueues(outputs))
+    "NetFpgaOutputQueues" -> (() => new weir.netfpga.NetFpgaOutputQueues(outputs)),
+    "UartBridge" -> (() => new uart.UartBridge(uart.UartConfig(clockHz = 62500000))),
+    "UartBridgeFast" -> (() => new uart.UartBridge(
+      uart.UartConfig(clockHz = 62500000, baud = 7812500, cores = 2, requestBytes = 256, patience = 256))),
+    "ServedBump" -> (() => new board.ServedBump(board.Boards.versa, baud = 4000000))
   )
 
   /** Property components of `hw/formal/`; the name is the file's and the top module's. A `Leak` holds a fault. */
@@ -95,6 +99,9 @@ object Units {
         "AdmitRoom" -> (() => new weir.formal.AdmitProperties(tiny, Some("room"))),
         "AdmitDescriptor" -> (() => new weir.formal.AdmitProperties(tiny, Some("descriptor"))),
         "AdmitExempt" -> (() => new weir.formal.AdmitProperties(tiny, Some("exempt"))),
+        "RegisterMasterProperties" -> (() => new weir.formal.RegisterMasterProperties(None)),
+        "RegisterMasterEarly" -> (() => new weir.formal.RegisterMasterProperties(Some("early"))),
+        "RegisterMasterHasty" -> (() => new weir.formal.RegisterMasterProperties(Some("hasty"))),
         "AxiLiteFrontProperties" -> (() => new weir.formal.AxiLiteFrontProperties(None)),
         "AxiLiteFrontHang" -> (() => new weir.formal.AxiLiteFrontProperties(Some("hang"))),
         "AxiLiteFrontStable" -> (() => new weir.formal.AxiLiteFrontProperties(Some("stable")))

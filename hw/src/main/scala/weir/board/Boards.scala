@@ -10,7 +10,7 @@ object Boards {
   private val colorlight = WeirConfig.preset("tail").copy(name = "colorlight-5a-75b", cells = 512, descriptors = 256,
     clockHz = Colorlight5a75b.pll.coreHz)
   /** Four queues in 64 KiB, Drop-Tail or DT-ECN; RED would take more multipliers than the device has for two cores. */
-  private val versa = colorlight.copy(name = "ecp5-versa", queues = 4, cells = 1024, descriptors = 1024,
+  val versa: WeirConfig = colorlight.copy(name = "ecp5-versa", queues = 4, cells = 1024, descriptors = 1024,
     policies = Set(Policy.DropTail, Policy.DtEcn), clockHz = Ecp5Versa.pll.coreHz)
 
   /** the clock of the pipelines in NetFPGA-SUME's reference projects */
