@@ -85,8 +85,6 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ),
         (["--policy", "red", "--merge", "flow", "--max-count", "0"], "--max-count 0 must be a positive number"),
         (["--policy", "red", "--merge", "class"], "--merge class: not built in this version: FEATURES"),
-        (["--policy", "red", "--jumbo", "transit"], "--jumbo transit: not built in this version: FEATURES"),
-        (["--policy", "red", "--transit"], "--jumbo transit: not built"),
         (["--policy", "red", "--wave", "x.fst"], "VCD"),
         (["--policy", "red", "--stats", "absent/s.json"], "the directory"),
         (["--policy", "red", "--stats", "."], "is a directory"),

@@ -37,6 +37,7 @@ VERBS = {
     "shape": Verb("core", "run_shape", "SHAPE_HELP", "the rate of the link"),
     "split": Verb("core", "run_split", "SPLIT_HELP", "jumbo frames that arrive"),
     "merge": Verb("core", "run_merge", "MERGE_HELP", "packets to jumbo frames"),
+    "mred": Verb("core", "run_mred", "MRED_HELP", "shares of jumbo frames that wait"),
     "show": Verb("files", "run_show", "HELP", "everything; --commands: as commands"),
     "stats": Verb("stats", "run", "HELP", "counters; --watch: again and again"),
     "top": Verb("top", "run", "HELP", "all queues, live"),

@@ -112,8 +112,7 @@ def commands(device: weir.Device) -> Iterator[str]:
     for queue in sorted(set(found.values())):
         yield f"weirctl class replace {core.ranges([n for n, q in found.items() if q == queue])} queue {queue}"
     if "ethertype" in jumbo:
-        state = "on" if jumbo["mode"] == "split" else "off"
-        yield f"weirctl split {state} {core.jumbo_words(jumbo)}"
+        yield f"weirctl split {core.split_word(jumbo)} {core.jumbo_words(jumbo)}"
     for queue in d["queues"]:
         shown = text.tidy(device.queue_show(queue), capabilities)
         pairs = " ".join(f"{name} {value}" for name, value in queue_texts(shown).items())

@@ -48,6 +48,8 @@ object Units {
     "Pack" -> (() => new jumbo.Pack(c)),
     "FlowTable" -> (() => new merge.FlowTable(c)),
     "FlowGroups" -> (() => new merge.FlowGroups(c)),
+    "TransitPatch" -> (() => new jumbo.TransitPatch(c)),
+    "JumboList" -> (() => new buffer.JumboList(c)),
     "Sums" -> (() => new egress.Sums(c)),
     "MarkWords" -> (() => new frame.MarkWords(c)),
     "TenGigabitMac" -> (() => new mac.TenGigabitMac),

@@ -152,9 +152,11 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** its group is granted in this cycle, if it is the head */
     val grantedNow = judged(of(order.map(_.grants)))
     val fits = judged(withEntry <= entry.roomBytes && inner <= entry.roomSum && entry.count < maxCount)
-    val mayJoin = judged(merges && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4))
-    val known = judged(tag.kind.msb && sweep.done)
-    val unknown = judged(tag.kind === FlowKind.unknown)
+    /** a jumbo frame in transit: its groups are made already */
+    val transit = judged(io.linked.transit)
+    val mayJoin = judged(merges && !io.linked.transit && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4))
+    val known = judged(tag.kind.msb && sweep.done && !io.linked.transit)
+    val unknown = judged(tag.kind === FlowKind.unknown && !io.linked.transit)
     val slot = RegNextWhen(tag.slot, comes)
     val inQueue = RegNextWhen(queue, comes)
 
@@ -226,6 +228,13 @@ class FlowGroups(c: WeirConfig) extends Component {
     io.link.group.ce := becomes.ce
     io.link.group.notEct := becomes.notEct
     io.link.group.l3 := joins ? joined.l3 | opened.l3
+    io.link.group.transit := False
+    when(transit) {
+      io.link.joins := link.joins
+      io.link.head := link.head
+      io.link.before := link.before
+      io.link.group := link.group
+    }
 
     private val settings = RegNext(io.l3 ## io.tick)
     /** for as long as a packet that was looked at before the change may come */
@@ -233,7 +242,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     private val changed = changes.passed.orR
     for ((list, q) <- order.zipWithIndex) {
       val here = valid && link.queue === q
-      list.opens := here && !joins
+      list.opens := here && !io.link.joins
       list.closesAll := (here && unknown) || io.applied(q) || changed
     }
     io.evicted := RegNext(valid && known && waits && !sameFlow && joined.open && !recent.collides) init False
