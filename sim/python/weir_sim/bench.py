@@ -334,7 +334,7 @@ def split_rate(preset: str, inner: int, packets: int, mode: str = "split") -> li
     """Jumbo frames of packets of `inner` bytes, as long as they get, back to back, into a core that splits them, over a
     standing queue of half the buffer at its limit and a shuffled free list; minimum frames leave meanwhile.
 
-    `mode` "transit": they stay together; "mred": with RED, and packets of those that wait are dropped."""
+    `mode` "transit": they stay together."""
     rng = np.random.default_rng(inner)
     core = _core(preset)
     capabilities = core.device.capabilities
@@ -345,12 +345,6 @@ def split_rate(preset: str, inner: int, packets: int, mode: str = "split") -> li
     count = min((MAX_FRAME - 20) // (inner + 4), MAX_SUM // inner)
     half = min(capabilities.cells // 2 // each, capabilities.descriptors // 2)
     _configure(core, "drop-tail", limit_packets=max(half // capabilities.queues, 1))
-    if mode == "mred":
-        for queue in range(capabilities.queues):
-            core.device.queue_replace(
-                queue, policy="red", limit="1900KB", min="10KB", max="300KB", probability=0.5, weight=0.05
-            )
-            core.device.mred(queue, 0.1, 0.5)
     number = max(packets // count, 20)
     jumbos = []
     for n in range(number):
@@ -375,15 +369,12 @@ def split_rate(preset: str, inner: int, packets: int, mode: str = "split") -> li
         f"{held} of {capabilities.cells} cells held at the start, free list shuffled"
     )
     goal = "0" if inner >= SPLIT_GOAL else ""
-    name = {"mred": "transit with MRED"}.get(mode, mode)
-    partial_drops = sum(q.partial.packets for q in core.stats().queues)
-    if mode == "mred":
-        how += f"; {partial_drops} packets of jumbo frames that waited were dropped"
-    share = Row(f"{name}, {inner}-byte packets, of line rate", round(100 * taken / (number * count), 2), "%", "", how)
-    measured = held >= capabilities.cells // 3 and (mode != "mred" or partial_drops > number)
+    share = Row(f"{mode}, {inner}-byte packets, of line rate", round(100 * taken / (number * count), 2), "%", "", how)
+    # whole frames that do not fit below the limit leave room
+    measured = held >= capabilities.cells // (3 if mode == "split" else 5)
     if not before.ingress_overflow.packets and measured:
-        return [Row(f"lost at ingress: {name}, {inner}-byte packets", lost, "frames", goal, how), share]
-    return [Row(f"lost at ingress: {name}, {inner}-byte packets", -1, "frames", goal, f"NOT MEASURED: {how}")]
+        return [Row(f"lost at ingress: {mode}, {inner}-byte packets", lost, "frames", goal, how), share]
+    return [Row(f"lost at ingress: {mode}, {inner}-byte packets", -1, "frames", goal, f"NOT MEASURED: {how}")]
 
 
 def _flow_frame(length: int, flow: int, dscp: int) -> bytes:
@@ -480,8 +471,6 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
         work.append((f"split, {inner}-byte packets", partial(split_rate, preset, inner, frames)))
     for inner in SPLIT_LENGTHS:
         work.append((f"transit, {inner}-byte packets", partial(split_rate, preset, inner, frames, "transit")))
-    for inner in (46, 576):
-        work.append((f"MRED, {inner}-byte packets", partial(split_rate, preset, inner, frames, "mred")))
     for inner, flows, most in MERGES:
         work.append((f"merge, {inner}-byte packets", partial(merge_rate, preset, inner, flows, most, frames)))
     if not quick:
