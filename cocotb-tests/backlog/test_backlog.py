@@ -29,6 +29,7 @@ def drive(dut: Any, kind: str, event: tuple[int, int] | None) -> None:
         getattr(dut, f"{kind}_payload_queue").value = event[0]
         getattr(dut, f"{kind}_payload_length").value = event[1]
         getattr(dut, f"{kind}_payload_cells").value = -(-event[1] // 64)
+        getattr(dut, f"{kind}_payload_packets").value = 1
 
 
 class Bench:

@@ -25,7 +25,16 @@ class Bench:
         self.held: deque[int] = deque([0] * 3, maxlen=3)
 
     async def start(self) -> Bench:
-        await start(self.dut, push_valid=0, pushInner=0, commit=0, rollback=0, ready=1)
+        await start(
+            self.dut,
+            push_valid=0,
+            pushInner=0,
+            commit=0,
+            rollback=0,
+            ready=1,
+            push_payload_transit_header=0,
+            push_payload_transit_member=0,
+        )
         return self
 
     async def step(self, push: str = "", end: str = "", ready: bool = True) -> None:

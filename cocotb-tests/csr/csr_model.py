@@ -11,6 +11,7 @@ def queue_config(words: Mapping[str, int]) -> dict[str, int]:
     """Signals of `queueConfig` (names without the queue) for the shadow registers `words`."""
     unit = words["POLICY"] >> 8 & 3
     merge = {
+        "mred": words["MRED"] & 1,
         "merge_flow": int(words["MERGE"] & 3 == 1),
         "merge_classes": int(words["MERGE"] & 3 == 2),
         "merge_jfetNs": words["MERGE_JFET"],
@@ -48,7 +49,8 @@ def core_config(words: Mapping[str, int], queues: int) -> dict[str, int]:
         "traceQueues": words["TRACE_CTRL"] >> 8 & ((1 << queues) - 1),
         "lfsrFixed": words["LFSR_FIXED"] >> 31,
         "lfsrFixedDraw": words["LFSR_FIXED"] & 0xFFFFFF,
-        "split": int(words.get("JUMBO", 0) & 3 == 1),
+        "split": int(words.get("JUMBO", 0) & 3 in (1, 2)),
+        "transit": int(words.get("JUMBO", 0) & 3 == 2),
         "jumboL3": words.get("JUMBO", 0) >> 4 & 1,
         "jumboTick": min(words.get("JUMBO", 0) >> 8 & 31, 16),
         "jumboEtherType": words.get("JUMBO_TYPE", 0) & 0xFFFF,

@@ -63,8 +63,8 @@ class Bench:
             config |= {f"config_{q}_classes": int(by_class), f"config_{q}_jfetNs": (limit.jfet_ns or 0) if limit else 0,
                        f"config_{q}_flow": int(limit is not None and not by_class), f"config_{q}_maxBytes": limit.max_bytes if limit else 0,
                        f"config_{q}_maxSum": limit.max_sum if limit else 0, f"config_{q}_maxCount": limit.max_count if limit else 0}  # fmt: skip
-        await start(self.dut, tag_valid=0, look_valid=0, linked_valid=0, grant_valid=0, applied=0, nowNs=0,
-                    parked=0, closing=0, leaving_valid=0, l3=int(self.form.l3),
+        await start(self.dut, tag_valid=0, look_valid=0, linked_valid=0, linked_payload_transit=0, grant_valid=0,
+                    applied=0, nowNs=0,                    parked=0, closing=0, leaving_valid=0, l3=int(self.form.l3),
                     tick=self.form.tick, **config)  # fmt: skip
         for _ in range(SLOTS + QUEUES * CLASSES + 8):
             await self.step()

@@ -12,7 +12,8 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from axis import Sink, Source, bytes_of, cycle, frames_of, seeded, start
 from pack_stimulus import Job
 
-GROUP = ("grouped", "count", "packets", "outerBytes", "averageLength", "ecn", "tags", "l3", "tick")
+GROUP = ("grouped", "count", "packets", "outerBytes", "averageLength", "ecn", "tags", "l3", "tick", "transit", "gone",
+         "removed")  # fmt: skip
 
 
 class Bench:

@@ -49,6 +49,9 @@ def single(frame: bytes, rng: random.Random) -> Job:
         "tags": rng.getrandbits(2),
         "l3": rng.getrandbits(1),
         "tick": rng.getrandbits(5),
+        "transit": rng.getrandbits(1),
+        "gone": rng.getrandbits(9),
+        "removed": rng.getrandbits(14),
         "etherType": rng.getrandbits(16),
         "protocol": rng.getrandbits(8),
     }
@@ -122,6 +125,9 @@ def jumbo(
         "tags": tags,
         "l3": int(l3),
         "tick": form.tick,
+        "transit": 0,
+        "gone": rng.getrandbits(9),
+        "removed": rng.getrandbits(14),
         "etherType": form.ethertype,
         "protocol": form.protocol,
     }

@@ -34,7 +34,7 @@ class Bench:
         named = {f"quantum_{q}": quanta[q] for q in range(QUEUES)}
         await start(self.dut, strict=strict, ready=0, empty=15, linkUp=1, hold=0, allowed=1, room=1,
                     over=0, decides=0, held=0, departure_valid=0, departure_payload_first=1, departure_payload_last=1,
-                    walking=0, sent_valid=0, **named)  # fmt: skip
+                    walking=0, sent_valid=0, partial=0, **named)  # fmt: skip
         return self
 
     async def step(self) -> None:

@@ -60,7 +60,17 @@ class Bench:
         self.verdicts: list[tuple[int, str]] = []
 
     async def start(self) -> Bench:
-        await start(self.dut, packet_valid=0, end_valid=0, jumbo_valid=0, available=1, exhausted=0, cell_1=0, room=1)
+        await start(
+            self.dut,
+            packet_valid=0,
+            end_valid=0,
+            jumbo_valid=0,
+            available=1,
+            exhausted=0,
+            cell_1=0,
+            room=1,
+            end_payload_header=0,
+        )
         return self
 
     async def step(self) -> bool:

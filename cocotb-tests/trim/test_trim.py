@@ -27,7 +27,15 @@ async def tells_what_is_over_a_limit(dut: Any, traffic: str) -> None:
     }
     limits = {q: [40000, 30, 1] for q in range(QUEUES)}
     set_ = {f"config_{q}_{name}": limits[q][n] for q in range(QUEUES) for n, name in enumerate(fields)}
-    await start(dut, link_valid=0, departure_valid=0, **rest, **set_)
+    await start(
+        dut,
+        link_valid=0,
+        departure_valid=0,
+        link_payload_descriptor_header=0,
+        departure_payload_descriptor_header=0,
+        **rest,
+        **set_,
+    )
     held: list[list[int]] = [[] for _ in range(QUEUES)]
     now = [list(limits[q]) for q in range(QUEUES)]
     seen = {"bytes": 0, "packets": 0, "off": 0}

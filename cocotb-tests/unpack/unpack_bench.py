@@ -110,7 +110,7 @@ class Bench:
         self._jumbo = {
             n: getattr(d, f"jumbo_payload_{n}") for n in ("kind", "bytes", "count", "discarded", "discardedBytes")
         }
-        await start(d, word_valid=0, end_valid=0, packet_ready=1, abort=0, config_split=1,
+        await start(d, word_valid=0, end_valid=0, packet_ready=1, abort=0, config_split=1, config_transit=0,
                     config_etherType=self.form.ethertype, config_protocol=self.form.protocol,
                     config_defaultQueue=self.default_queue,
                     **{f"config_dscpQueue_{n}": q for n, q in enumerate(self.dscp_queue)})  # fmt: skip

@@ -92,8 +92,6 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
             ["--policy", "red", "--merge", "class", "--match", "10.0.0.0/8=16"],
             "--match 10.0.0.0/8=16: write DESTINATION=CLASS",
         ),
-        (["--policy", "red", "--jumbo", "transit"], "--jumbo transit: not built in this version: FEATURES"),
-        (["--policy", "red", "--transit"], "--jumbo transit: not built"),
         (["--policy", "red", "--wave", "x.fst"], "VCD"),
         (["--policy", "red", "--stats", "absent/s.json"], "the directory"),
         (["--policy", "red", "--stats", "."], "is a directory"),

@@ -297,7 +297,7 @@ def test_verdicts_at_departure_are_told_apart() -> None:
     tally.add(records)
     assert tally.marked == {"packets": 2, "bytes": 200}
     found = {name: count["packets"] for name, count in tally.dropped.items()}
-    assert found == {"early": 0, "forced": 3, "overflow": 0, "front": 1}
+    assert found == {"early": 0, "forced": 3, "overflow": 0, "front": 1, "partial": 0}
     assert len(tally.sojourns[0]) == 3
     history = plot.History(0, 0)
     history.add(records)

@@ -39,7 +39,7 @@ static void take_counts(const uint32_t *words, const struct count_at *list, size
 
 /* From the first to the last register of a row. */
 #define FIRST_COUNT WEIR_Q_IN_NOT_ECT_PACKETS_LO
-#define COUNT_WORDS ((WEIR_Q_HEAD_MARKED_BYTES_HI - FIRST_COUNT) / 4 + 1)
+#define COUNT_WORDS ((WEIR_Q_PARTIAL_BYTES_HI - FIRST_COUNT) / 4 + 1)
 #define SOJOURN_WORDS 64
 #define FIRST_CORE WEIR_RX_PACKETS_LO
 #define CORE_WORDS ((WEIR_TRACE_LOST_BYTES_HI - FIRST_CORE) / 4 + 1)
@@ -68,7 +68,7 @@ static void take_counters(const struct queue_words *words, struct weir_counters 
 		COUNT(IN_CE, in_ce),           COUNT(EARLY, early),     COUNT(FORCED, forced),
 		COUNT(OVERFLOW, overflow),     COUNT(MARKED, marked),   COUNT(ALREADY_CE, already_ce),
 		COUNT(OUT, out),               COUNT(LINK_DOWN, link_down), COUNT(FRONT, front),
-		COUNT(HEAD_DROPPED, head_dropped), COUNT(HEAD_MARKED, head_marked),
+		COUNT(HEAD_DROPPED, head_dropped), COUNT(HEAD_MARKED, head_marked), COUNT(PARTIAL, partial),
 	};
 
 	take_counts(words->counts, list, WEIR_LENGTH(list), counters);

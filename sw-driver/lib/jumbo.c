@@ -1,6 +1,8 @@
 /* Jumbo frames: what becomes of those that arrive, the form of those that are built. Wire format: docs/jumbo.md. */
 #include "device.h"
 
+#include <string.h>
+
 #define ETHERTYPE 0x88B5U /* for local experiments, IEEE 802 */
 #define ETHERTYPE_LEAST 0x0600U
 #define PROTOCOL 253U /* for experiments, RFC 3692 */
@@ -18,8 +20,8 @@ static int check(const struct weir_jumbo *jumbo)
 {
 	static const unsigned int taken[] = { 0x0800, 0x86DD, 0x8100, 0x88A8 };
 
-	if (jumbo->mode != WEIR_JUMBO_OPAQUE && jumbo->mode != WEIR_JUMBO_SPLIT)
-		return weir_fail(WEIR_E_RANGE, "jumbo mode %d is out of range: allowed is 0 (opaque) or 1 (split); try 1",
+	if (jumbo->mode < WEIR_JUMBO_OPAQUE || jumbo->mode > WEIR_JUMBO_TRANSIT)
+		return weir_fail(WEIR_E_RANGE, "jumbo mode %d is out of range: allowed is 0 (opaque), 1 (split) or 2 (transit); try 1",
 				 jumbo->mode);
 	if (jumbo->ethertype < ETHERTYPE_LEAST || jumbo->ethertype > 0xFFFF)
 		return weir_fail(WEIR_E_RANGE, "jumbo ethertype 0x%04X is out of range: allowed is 0x%04X to 0xFFFF; try 0x%04X",
@@ -87,7 +89,9 @@ static int get(struct weir *w, struct weir_jumbo *jumbo)
 	}
 	if (status)
 		return status;
-	jumbo->mode = WEIR_TAKE(WEIR_JUMBO_MODE, mode) == WEIR_JUMBO_SPLIT ? WEIR_JUMBO_SPLIT : WEIR_JUMBO_OPAQUE;
+	jumbo->mode = (int)WEIR_TAKE(WEIR_JUMBO_MODE, mode);
+	if (jumbo->mode > WEIR_JUMBO_TRANSIT)
+		jumbo->mode = WEIR_JUMBO_OPAQUE;
 	jumbo->ethertype = WEIR_TAKE(WEIR_JUMBO_TYPE_ETHERTYPE, type);
 	jumbo->protocol = WEIR_TAKE(WEIR_JUMBO_TYPE_PROTOCOL, type);
 	jumbo->l3 = (int)WEIR_TAKE(WEIR_JUMBO_FORM, mode);
@@ -102,5 +106,12 @@ int weir_get_jumbo(struct weir *w, struct weir_jumbo *jumbo)
 
 int weir_parse_jumbo_mode(const char *text, int *mode)
 {
-	return weir_parse_either("jumbo mode", text, "opaque", "split", mode);
+	static const char *const names[] = { "opaque", "split", "transit" };
+
+	for (size_t i = 0; i < WEIR_LENGTH(names); i++)
+		if (!strcmp(text, names[i])) {
+			*mode = (int)i;
+			return WEIR_OK;
+		}
+	return weir_fail(WEIR_E_UNKNOWN, "jumbo mode '%s' is not known; allowed is opaque, split or transit", text);
 }

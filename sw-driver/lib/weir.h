@@ -363,7 +363,8 @@ int weir_get_shared_cells(struct weir *w, unsigned int *cells);
 /* Jumbo frames (docs/jumbo.md): what becomes of those that arrive, and the form of those that are built. */
 enum weir_jumbo_mode {
 	WEIR_JUMBO_OPAQUE, /* frames like any other */
-	WEIR_JUMBO_SPLIT   /* each packet arrives by itself */
+	WEIR_JUMBO_SPLIT,  /* each packet arrives by itself */
+	WEIR_JUMBO_TRANSIT /* its packets stay together: one arrival, sent as a jumbo frame again */
 };
 
 struct weir_jumbo {
@@ -377,7 +378,7 @@ struct weir_jumbo {
 int weir_set_jumbo(struct weir *w, const struct weir_jumbo *jumbo);
 /* Opaque, and 0, from a core that does not know jumbo frames. */
 int weir_get_jumbo(struct weir *w, struct weir_jumbo *jumbo);
-/* "opaque", "split"; WEIR_E_UNKNOWN for others. */
+/* "opaque", "split", "transit"; WEIR_E_UNKNOWN for others. */
 int weir_parse_jumbo_mode(const char *text, int *mode);
 
 /* Which packets of a queue are merged into jumbo frames. */
@@ -424,6 +425,19 @@ int weir_set_matches(struct weir *w, const struct weir_match_table *table);
 int weir_get_matches(struct weir *w, struct weir_match_table *table);
 /* "10.1.0.0/16", "10.0.2.0&255.0.255.0", "2001:db8:1::/48": family, address and mask. */
 int weir_parse_match(const char *text, struct weir_match *rule);
+/* MRED with DDF, of queues that run red, isred or ared: a jumbo frame in transit that is selected is spared, and a share of the packets of
+ * the jumbo frame nearest the head is dropped, or marked. */
+struct weir_mred {
+	int enable;
+	double low;  /* share of the packets while the average is at min or below, 0 to 1 */
+	double high; /* share at max and above, low to 1; between them it grows evenly */
+};
+
+/* min and max are those that the queue has: set it again when they have changed. */
+int weir_set_mred(struct weir *w, unsigned int queue, const struct weir_mred *mred);
+/* Off, and 0, from a core that does not know jumbo frames. */
+int weir_get_mred(struct weir *w, unsigned int queue, struct weir_mred *mred);
+
 /* Takes over all core registers as they stand in the shadow. */
 int weir_core_apply(struct weir *w);
 
@@ -448,16 +462,17 @@ struct weir_counters {
 	struct weir_count front;                   /* dropped from the head of a queue over its limits */
 	struct weir_count head_dropped;            /* by the policy at departure */
 	struct weir_count head_marked;             /* by the policy at departure; part of out */
+	struct weir_count partial;                 /* dropped out of jumbo frames that wait (MRED) */
 	uint64_t sojourn[32]; /* packets that left after 2^b to 2^(b+1) ns */
 };
 
 struct weir_core_counters {
 	struct weir_count rx, tx, bad, runt, oversize, ingress_overflow; /* packets of split jumbo frames each by itself */
 	struct weir_count malformed;       /* jumbo frames that do not say the truth */
-	struct weir_count jumbo_in;        /* jumbo frames that were split, as they came */
+	struct weir_count jumbo_in;        /* jumbo frames that were split or kept together, as they came */
 	struct weir_count split_discarded; /* packets of them: Not-ECT, and the jumbo frame was marked CE */
 	struct weir_count rx_wire;         /* frames as they came */
-	struct weir_count jumbo_out;       /* jumbo frames that were built, as they left */
+	struct weir_count jumbo_out;       /* jumbo frames that were built or kept together, as they left */
 	struct weir_count merged;          /* of tx, what left in them */
 	struct weir_count tx_wire;         /* frames as they left */
 	uint64_t evicted;                  /* groups that were closed because another flow needed their place */
@@ -508,7 +523,7 @@ int weir_snapshot_all(struct weir *w, struct weir_state *state, int histograms);
 struct weir_trace_record {
 	uint64_t time_ns;
 	uint32_t queue, kind;   /* kind 0 arrival, 1 departure, 2 tick of a policy */
-	uint32_t action, cause; /* 0 accept, 1 mark, 2 drop; 0 none, 1 early, 2 forced, 3 overflow, 4 link down, 5 front */
+	uint32_t action, cause; /* 0 accept, 1 mark, 2 drop; 0 none, 1 early, 2 forced, 3 overflow, 4 link down, 5 front, 6 partial */
 	uint32_t ecn;           /* as arrived */
 	uint32_t exempt;        /* protected group address */
 	uint32_t length, marked;

@@ -314,6 +314,7 @@ def test_core_registers(core: FakeCore, device: weir.Device) -> None:
     assert device.jumbo() == {"mode": "opaque"} | of_reset
     assert device.jumbo("split") == {"mode": "split"} | of_reset
     assert (core.applied("JUMBO"), core.applied("JUMBO_TYPE")) == (1 | 6 << 8, 253 << 16 | 0x88B5)
+    assert device.jumbo("transit") == {"mode": "transit"} | of_reset and core.applied("JUMBO") == 2 | 6 << 8
     assert device.jumbo("opaque", 0x88B6, 254, form="l3", tick=16)["mode"] == "opaque"
     assert (core.applied("JUMBO"), core.applied("JUMBO_TYPE")) == (1 << 4 | 16 << 8, 254 << 16 | 0x88B6)
     assert device.jumbo() == {"mode": "opaque", "ethertype": 0x88B6, "protocol": 254, "form": "l3", "tick": 16}

@@ -350,6 +350,8 @@ def test_split_and_merge(run: Any, every: FakeCore) -> None:
     assert run("split", "on", "form", "l3", "tick", 10)[0] == 0 and every.applied("JUMBO") == 1 | 1 << 4 | 10 << 8
     assert run("split")[1] == "split on ethertype 0x88B6 protocol 253 form l3 tick 10\n"
     assert run("split", "off")[0] == 0 and run("split")[1].startswith("split off ethertype 0x88B6")
+    assert run("split", "transit")[0] == 0 and run("split")[1].startswith("split transit ethertype 0x88B6")
+    assert every.applied("JUMBO") & 3 == 2 and run("split", "off")[0] == 0
     assert run("merge")[1] == "".join(f"merge {q} off\n" for q in range(4))
     assert run("merge", 1, "flow", "max_bytes", 1500, "max_count", 9) == (0, "", "")
     assert [every.applied(name, 1) for name in ("MERGE", "MERGE_MAX_BYTES", "MERGE_MAX_SUM", "MERGE_MAX_COUNT")] == [
@@ -396,6 +398,19 @@ def test_match_table_and_classes(run: Any, every: FakeCore, tmp_path: Path) -> N
     assert run("restore", file)[0] == 0 and table() == before and every.applied("MERGE", 1) == 2
     assert "weirctl match replace 15 '2001:db8::/48' bypass" in commands
     assert run("match", "del", 3)[0] == 0 and "10.1.0.0" not in run("match")[1]
+
+
+def test_mred(run: Any, every: FakeCore) -> None:
+    assert run("queue", "replace", 1, *"red limit 130000 min 30000 max 90000 avpkt 1000 burst 55".split())[0] == 0
+    assert run("mred", 1, "low", 0.25, "high", 1) == (0, "", "")
+    assert [every.applied(name, 1) for name in ("MRED", "MRED_LO", "MRED_HI")] == [1, 1 << 30, (1 << 32) - 1]
+    slope = every.applied("MRED_SLOPE", 1)
+    assert (slope & 0x3FFFF) * 2.0 ** -(slope >> 24) == pytest.approx(0.75 / 60000 * 2**17, rel=2**-18)
+    assert run("mred")[1].splitlines()[:2] == ["mred 0 off", "mred 1 low 0.25 high 1"]
+    assert json.loads(run("-j", "mred", "show")[1])["1"] == {"enable": True, "low": 0.25, "high": 1.0}
+    assert run("mred", 1, "off")[0] == 0 and every.applied("MRED", 1) == 0
+    assert "mred needs red, isred or ared in queue 0" in run("mred", 0, "low", 0.1)[2]
+    assert "is not a number" in run("mred", 1, "low", "x")[2]
 
 
 def test_merging_is_saved_and_restored(run: Any, every: FakeCore, tmp_path: Path) -> None:

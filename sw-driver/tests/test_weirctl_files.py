@@ -188,7 +188,7 @@ BAD = {
     "dscp": ("weir: 1\ncore: {dscp: {64: 0}}", "core.dscp: 64 is not a whole number from 0 to 63"),
     "dscp's queue": ("weir: 1\ncore: {dscp: {6: 7}}", "core.dscp.6: 7 is not a whole number from 0 to 3"),
     "frame": ("weir: 1\ncore: {max_frame: 9217}", "core.max_frame: 9217 is not a whole number"),
-    "jumbo": ("weir: 1\ncore: {jumbo: {mode: transit}}", "jumbo mode 'transit' is not known"),
+    "jumbo": ("weir: 1\ncore: {jumbo: {mode: merge}}", "jumbo mode 'merge' is not known"),
     "date": ("weir: 1\nqueues: {0: {policy: red, min: 2026-11-22}}", "queues.0.min: not a value"),
 }  # fmt: skip
 

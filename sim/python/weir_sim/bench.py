@@ -330,13 +330,15 @@ def _packet_frame(length: int, dscp: int) -> bytes:
     return bytes(range(2, 14)) + b"\x08\x00" + head + bytes(length - 20)
 
 
-def split_rate(preset: str, inner: int, packets: int) -> list[Row]:
+def split_rate(preset: str, inner: int, packets: int, mode: str = "split") -> list[Row]:
     """Jumbo frames of packets of `inner` bytes, as long as they get, back to back, into a core that splits them, over a
-    standing queue of half the buffer at its limit and a shuffled free list; minimum frames leave meanwhile."""
+    standing queue of half the buffer at its limit and a shuffled free list; minimum frames leave meanwhile.
+
+    `mode` "transit": they stay together."""
     rng = np.random.default_rng(inner)
     core = _core(preset)
     capabilities = core.device.capabilities
-    core.device.jumbo("split")
+    core.device.jumbo("split" if mode == "split" else "transit")
     _configure(core, "drop-tail")
     _shuffle(core, rng)
     each = -(-(inner + 14) // 64)
@@ -367,10 +369,12 @@ def split_rate(preset: str, inner: int, packets: int) -> list[Row]:
         f"{held} of {capabilities.cells} cells held at the start, free list shuffled"
     )
     goal = "0" if inner >= SPLIT_GOAL else ""
-    share = Row(f"split, {inner}-byte packets, of line rate", round(100 * taken / (number * count), 2), "%", "", how)
-    if not before.ingress_overflow.packets and held >= capabilities.cells // 3:
-        return [Row(f"lost at ingress: split, {inner}-byte packets", lost, "frames", goal, how), share]
-    return [Row(f"lost at ingress: split, {inner}-byte packets", -1, "frames", goal, f"NOT MEASURED: {how}")]
+    share = Row(f"{mode}, {inner}-byte packets, of line rate", round(100 * taken / (number * count), 2), "%", "", how)
+    # whole frames that do not fit below the limit leave room
+    measured = held >= capabilities.cells // (3 if mode == "split" else 5)
+    if not before.ingress_overflow.packets and measured:
+        return [Row(f"lost at ingress: {mode}, {inner}-byte packets", lost, "frames", goal, how), share]
+    return [Row(f"lost at ingress: {mode}, {inner}-byte packets", -1, "frames", goal, f"NOT MEASURED: {how}")]
 
 
 def _flow_frame(length: int, flow: int, dscp: int) -> bytes:
@@ -465,6 +469,8 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
             work.append((f"{label}, {QUEUES} queues, {policy}", job))
     for inner in SPLIT_LENGTHS:
         work.append((f"split, {inner}-byte packets", partial(split_rate, preset, inner, frames)))
+    for inner in SPLIT_LENGTHS:
+        work.append((f"transit, {inner}-byte packets", partial(split_rate, preset, inner, frames, "transit")))
     for inner, flows, most in MERGES:
         work.append((f"merge, {inner}-byte packets", partial(merge_rate, preset, inner, flows, most, frames)))
     if not quick:

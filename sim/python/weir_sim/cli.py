@@ -114,7 +114,7 @@ def _replay(a: argparse.Namespace) -> int:
     settings = _settings(a.set)
     next(read_capture(a.input))  # a capture that cannot be read is told first
     _needs("--merge", a.merge, ("off", "flow", "class"), a.preset)
-    _needs("--jumbo", a.jumbo, ("opaque", "split"), a.preset)
+    _needs("--jumbo", a.jumbo, ("opaque", "split", "transit"), a.preset)
     if a.wave:
         build_wave_model(a.preset)
     rate = _rate(a.link_rate)

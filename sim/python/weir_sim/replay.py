@@ -38,7 +38,7 @@ DROPS = ("early", "forced", "overflow", "front", "partial", "bad", "oversize", "
 share of cells, or no descriptor; `front`: from the head of a queue over its limit; `ingress_overflow`: no cell free while
 the frame came in; `malformed`: jumbo frames, whole; `not_ect_under_ce`: packets of a jumbo frame that was marked on its way and
 that do not know ECN. `partial` needs features that this version does not build; it is 0."""
-QUEUE_DROPS = ("early", "forced", "overflow", "front", "head_dropped", "link_down")
+QUEUE_DROPS = ("early", "forced", "overflow", "front", "partial", "head_dropped", "link_down")
 """Counters of a queue's drops."""
 RED_FAMILY = ("red", "isred", "ared")
 
@@ -90,9 +90,13 @@ class _Tally:
     received: Count = field(default_factory=lambda: {"packets": 0, "bytes": 0})
     marked: Count = field(default_factory=lambda: {"packets": 0, "bytes": 0})
     dropped: dict[str, Count] = field(
-        default_factory=lambda: {name: {"packets": 0, "bytes": 0} for name in ("early", "forced", "overflow", "front")}
+        default_factory=lambda: {
+            name: {"packets": 0, "bytes": 0} for name in ("early", "forced", "overflow", "front", "partial")
+        }
     )
     sojourns: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+    together: set[int] = field(default_factory=set)
+    """jumbo frames in transit that were marked when they came"""
     unpacked: Count | None = None
     """packets of the frames that were received; None if jumbo frames may have come in"""
 
@@ -102,16 +106,28 @@ class _Tally:
         # in a record of departure, a cause of the policy says that it did this there, and not at the arrival
         dropped, cause = records["action"] == trace.DROP, records["cause"]
         by_policy = (cause == trace.EARLY) | (cause == trace.FORCED)
+        in_place = departure & (cause == trace.PARTIAL)
+        # a jumbo frame in transit is one arrival; which of its packets were marked shows when they leave
+        together = records["packets"] > 0
+        packets = np.maximum(records["packets"].astype(np.int64), 1)
+        marks = records["action"] == trace.MARK
+        self.together.update(records["seq"][arrival & marks & together].tolist())
+        late = departure & (records["marked"] == 1) & ~by_policy & ~in_place
+        if self.together:
+            late &= np.isin(records["seq"], list(self.together))
+        else:
+            late &= False
         cases = {
-            "marked": (arrival | departure & by_policy) & (records["action"] == trace.MARK),
+            "marked": (arrival & ~together | departure & by_policy | in_place) & marks | late,
             "early": arrival & dropped & (cause == trace.EARLY),
             "forced": arrival & dropped & (cause == trace.FORCED) | departure & dropped & by_policy,
             "overflow": arrival & dropped & (cause == trace.OVERFLOW),
             "front": departure & dropped & (cause == trace.FRONT),
+            "partial": departure & dropped & (cause == trace.PARTIAL),
         }
         for name, chosen in cases.items():
             count = self.marked if name == "marked" else self.dropped[name]
-            count["packets"] += int(chosen.sum())
+            count["packets"] += int(packets[chosen].sum())
             count["bytes"] += int(lengths[chosen].sum())
         left = departure & ~dropped
         self.sojourns.append(records["sojourn_ns"][left])
@@ -180,7 +196,7 @@ def _statistics(core: Core, tally: _Tally) -> dict[str, Any]:
             "in_not_ect": _count(q.in_not_ect), "in_ect0": _count(q.in_ect0), "in_ect1": _count(q.in_ect1),
             "in_ce": _count(q.in_ce), "early": _count(q.early), "forced": _count(q.forced),
             "overflow": _count(q.overflow), "marked": _count(q.marked), "already_ce": _count(q.already_ce),
-            "out": _count(q.out), "link_down": _count(q.link_down), "front": _count(q.front),
+            "out": _count(q.out), "link_down": _count(q.link_down), "front": _count(q.front), "partial": _count(q.partial),
             "head_dropped": _count(q.head_dropped), "head_marked": _count(q.head_marked), "sojourn_log2_ns": list(q.sojourn),
         })  # fmt: skip
     dropped = {name: {"packets": 0, "bytes": 0} for name in DROPS}
@@ -188,7 +204,7 @@ def _statistics(core: Core, tally: _Tally) -> dict[str, Any]:
     def of_queues(*names: str) -> Count:
         return _sum([q[name] for q in queues for name in names])  # type: ignore[misc]
 
-    for name in ("early", "overflow", "front", "link_down"):
+    for name in ("early", "overflow", "front", "partial", "link_down"):
         dropped[name] = of_queues(name)
     dropped["forced"] = of_queues("forced", "head_dropped")
     for name in ("bad", "oversize", "runt", "ingress_overflow", "malformed"):
@@ -239,7 +255,7 @@ class Replay:
         self.late_ns = 0
         self.tally = _Tally()
         self.form = JumboFormat(l3=options.form == "l3")
-        if options.merge != "off":
+        if options.merge != "off" or options.jumbo == "transit":
             self.tally.unpacked = {"packets": 0, "bytes": 0}
         unit = str(self.config.get("unit", "bytes"))
         self.history = plot.History(0, trace.UNITS.index(unit))
@@ -252,7 +268,8 @@ class Replay:
         """Puts packets on the line; answers the time of the last."""
         data = bytearray()
         for packet in packets:
-            if self.tally.unpacked is not None and _inside(packet.data, self.form)[0] != 1:
+            opaque = self.options.jumbo != "transit" and self.tally.unpacked is not None
+            if opaque and _inside(packet.data, self.form)[0] != 1:
                 self.tally.unpacked = None
             data += packet.data
             missing = packet.length - len(packet.data)

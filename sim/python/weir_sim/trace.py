@@ -12,10 +12,10 @@ Records = npt.NDArray[np.void]
 
 ARRIVAL, DEPARTURE, TICK = 0, 1, 2
 ACCEPT, MARK, DROP = 0, 1, 2
-NONE, EARLY, FORCED, OVERFLOW, LINK_DOWN, FRONT = 0, 1, 2, 3, 4, 5
+NONE, EARLY, FORCED, OVERFLOW, LINK_DOWN, FRONT, PARTIAL = range(7)
 KINDS = ("arrival", "departure", "tick", "3")
 ACTIONS = ("accept", "mark", "drop", "3")
-CAUSES = ("none", "early", "forced", "overflow", "link_down", "front", *(str(n) for n in range(6, 16)))
+CAUSES = ("none", "early", "forced", "overflow", "link_down", "front", "partial", *(str(n) for n in range(7, 16)))
 ECNS = ("not-ect", "ect1", "ect0", "ce")
 UNITS = ("bytes", "packets", "frames", "3")
 POLICIES = ("drop-tail", "red", "dt-ecn", "isred", "fn", "ared", "pie", "codel", "pi2", *(str(n) for n in range(9, 16)))
@@ -23,14 +23,14 @@ STATE = ("state0", "state1", "state2", "state3")
 
 RECORD = np.dtype([
     ("time_ns", np.uint64), ("kind", np.uint8), ("queue", np.uint8), ("action", np.uint8), ("cause", np.uint8),
-    ("ecn", np.uint8), ("exempt", np.uint8), ("marked", np.uint8), ("length", np.uint16), ("policy", np.uint8),
+    ("ecn", np.uint8), ("exempt", np.uint8), ("marked", np.uint8), ("length", np.uint16), ("packets", np.uint16), ("policy", np.uint8),
     ("unit", np.uint8), ("q_bytes", np.uint32), ("q_packets", np.uint16), ("q_frames", np.uint16),
     ("avg", np.float64), ("count", np.uint16), ("p", np.float64), ("u", np.float64), ("idle_slots", np.uint32),
     ("sojourn_ns", np.uint64), ("seq", np.uint32), *((name, np.uint32) for name in STATE),
 ])  # fmt: skip
 """Fields of a decoded record. `avg` is the average in the queue's unit (red, isred, ared), the arrival rate in bytes per
 2^20 ns (fn), p_C times 2^21 (pi2), else 0; `p` and `u` are probabilities; `count` and `idle_slots` are what the policy's
-page says (fn: `idle_slots` is the packets in its window). What a kind of record
+page says (fn: `idle_slots` is the packets in its window); `packets` those of an arrival that is a jumbo frame in transit, 0 of others. What a kind of record
 does not have (avg, count, p, u, idle_slots of a departure; sojourn_ns and marked of an arrival; all but the time, the
 queue, the policy and its state of a tick) is 0."""
 
@@ -59,6 +59,7 @@ def decode(words: Words) -> Records:
     r["ecn"] = w[:, 1] >> 28 & 3
     tick = r["kind"] == TICK
     r["length"] = np.where(tick, 0, w[:, 2] & 0x3FFF)
+    r["packets"] = np.where(r["kind"] == ARRIVAL, w[:, 2] >> 22 & 0x1FF, 0)
     r["policy"] = w[:, 2] >> 16 & 0xF
     r["unit"] = w[:, 2] >> 20 & 3
     r["q_bytes"] = np.where(tick, 0, w[:, 3])

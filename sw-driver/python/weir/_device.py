@@ -61,7 +61,7 @@ class Count:
 class QueueCounters:
     """Counters of a queue at the last snapshot. `sojourn[b]`: packets that left after 2^b to 2^(b+1) ns.
 
-    `marked` is at arrival, `head_marked` and `head_dropped` by the policy at departure, `front` dropped from the head of
+    `marked` is at arrival, `head_marked` and `head_dropped` by the policy at departure, `partial` dropped out of jumbo frames that wait, `front` dropped from the head of
     a queue over its limits. `out` is everything that was sent, what `head_marked` counts as well.
     """
 
@@ -79,6 +79,7 @@ class QueueCounters:
     front: Count
     head_dropped: Count
     head_marked: Count
+    partial: Count
     sojourn: tuple[int, ...]
 
     @property
@@ -203,7 +204,7 @@ class TraceRecord:
 
 _KINDS = ("arrival", "departure", "tick")
 _ACTIONS = ("accept", "mark", "drop")
-_CAUSES = ("none", "early", "forced", "overflow", "link-down", "front")
+_CAUSES = ("none", "early", "forced", "overflow", "link-down", "front", "partial")
 
 
 def _name(names: tuple[str, ...], value: int) -> str:
@@ -253,7 +254,7 @@ def _count(c: Any) -> Count:
 
 
 _QUEUE_COUNTS = ("in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
-                 "out", "link_down", "front", "head_dropped", "head_marked")  # fmt: skip
+                 "out", "link_down", "front", "head_dropped", "head_marked", "partial")  # fmt: skip
 _CORE_COUNTS = ("rx", "tx", "bad", "runt", "oversize", "ingress_overflow", "malformed", "jumbo_in", "split_discarded",
                 "rx_wire", "jumbo_out", "merged", "tx_wire")  # fmt: skip
 
@@ -452,8 +453,8 @@ class Device:
 
     def jumbo(self, mode: str | None = None, ethertype: int = 0, protocol: int = 0, *, form: str = "l2",
               tick: int = 0) -> dict[str, Any]:  # fmt: skip
-        """What becomes of jumbo frames that arrive: mode "opaque" (frames like any other) or "split"; sets it if one is
-        given. `ethertype` of the L2 form (0: 0x88B5), `protocol` of the L3 form (146 to 254; 0: 253). `form` ("l2" or
+        """What becomes of jumbo frames that arrive: mode "opaque" (frames like any other), "split", or "transit"
+        (its packets stay together); sets it if one is given. `ethertype` of the L2 form (0: 0x88B5), `protocol` of the L3 form (146 to 254; 0: 253). `form` ("l2" or
         "l3") of the frames that are built, `tick` log2 of their spacing's unit in ns (1 to 16; 0: 6)."""
         c = ffi.new("struct weir_jumbo *")
         if mode is not None:
@@ -469,7 +470,7 @@ class Device:
             c.l3, c.tick = form == "l3", _unsigned("tick", tick)
             self._call(lib.weir_set_jumbo, c)
         self._call(lib.weir_get_jumbo, c)
-        return {"mode": ("opaque", "split")[c.mode], "ethertype": c.ethertype, "protocol": c.protocol,
+        return {"mode": ("opaque", "split", "transit")[c.mode], "ethertype": c.ethertype, "protocol": c.protocol,
                 "form": "l3" if c.l3 else "l2", "tick": c.tick}  # fmt: skip
 
     def merge(self, queue: int, mode: str | None = None, max_bytes: int = 0, max_sum: int = 0,
@@ -517,6 +518,22 @@ class Device:
             n: (_destination(rule), _class_name(rule.group_class)) for n, rule in enumerate(c.rules) if rule.family
         }
         return found, _class_name(c.unmatched)
+
+    def mred(
+        self, queue: int, low: float | None = None, high: float | None = None, *, enable: bool = True
+    ) -> dict[str, Any]:
+        """MRED with DDF of a queue that runs red, isred or ared: the share of packets, from `low` at min to `high` at max (0 to 1), that
+        the jumbo frame nearest the head loses in place of one in transit that is selected. Sets it if `low` and `high` are given, or
+        `enable` is False; min and max are those that the queue has now."""
+        c = ffi.new("struct weir_mred *")
+        number = _unsigned("queue", queue)
+        if not enable or low is not None or high is not None:
+            if enable and (low is None or high is None):
+                raise ValueError("mred takes low and high")
+            c.enable, c.low, c.high = enable, low or 0.0, high or 0.0
+            self._call(lib.weir_set_mred, number, c)
+        self._call(lib.weir_get_mred, number, c)
+        return {"enable": bool(c.enable), "low": c.low, "high": c.high}
 
     def shared_cells(self) -> int:
         """Cells that the queues share beyond their reserves."""

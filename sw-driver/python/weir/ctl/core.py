@@ -29,8 +29,9 @@ FCS, gap). 64kbit to the line's rate.
 """
 SPLIT_HELP = """\
 weirctl split show                         what becomes of jumbo frames that arrive; -j: JSON
-weirctl split on|off [ethertype 0x88B5] [protocol 253] [form l2|l3] [tick 6]
+weirctl split on|off|transit [ethertype 0x88B5] [protocol 253] [form l2|l3] [tick 6]
 
+transit: the packets of a jumbo frame are stored as packets, but decided about, queued and sent together.
 ethertype, protocol: of jumbo frames in both directions; form and tick: of those that `merge` builds, the tick log2 of the
 spacing's unit in ns.
 """
@@ -53,6 +54,15 @@ weirctl match default class K|bypass       packets that no rule matches, class 0
 The first rule, 0 to 15, that matches a packet's destination counts: 10.1.0.0/16, 10.0.2.0&255.0.255.0, 2001:db8:1::/48 (of
 IPv6 the first 64 bits). Its packets are of class K, 0 to 15, where a queue merges by class; bypass: they are never merged.
 A change closes all groups.
+"""
+MRED_HELP = """\
+weirctl mred show                          queues whose jumbo frames pay for one that is selected; -j: JSON
+weirctl mred N off
+weirctl mred N low 0.025 high 0.5
+
+Of queues with red, isred or ared, for jumbo frames in transit (`split transit`): the one that is selected is spared, and
+the one nearest the head loses a share of its packets (with ecn they are marked): low at min, high at max. Give it again
+after a change of min or max.
 """
 RESET_HELP = """\
 weirctl reset                              datapath, queues and counters start anew; the configuration stays
@@ -181,7 +191,7 @@ def shape_line(shown: dict[str, float], line_rate: float) -> str:
 
 def run_split(context: Context, words: Words) -> int:
     """`weirctl split`."""
-    command = words.keyword(("show", "on", "off"), "show", "command of split")
+    command = words.keyword(("show", "on", "off", "transit"), "show", "command of split")
     device = context.device
     numbers: dict[str, Any] = {}
     if command != "show":
@@ -194,15 +204,19 @@ def run_split(context: Context, words: Words) -> int:
             )
     words.end()
     if command != "show":
-        device.jumbo("split" if command == "on" else "opaque", **numbers)
+        device.jumbo({"on": "split", "off": "opaque"}.get(command, command), **numbers)
         return 0
     shown = device.jumbo()
     if context.options.json:
         context.json(shown)
     else:
-        state = "on" if shown["mode"] == "split" else "off"
-        context.say(f"split {state} {jumbo_words(shown)}")
+        context.say(f"split {split_word(shown)} {jumbo_words(shown)}")
     return 0
+
+
+def split_word(jumbo: Mapping[str, Any]) -> str:
+    """What `weirctl split` calls the mode."""
+    return {"split": "on", "opaque": "off"}.get(jumbo["mode"], str(jumbo["mode"]))
 
 
 def jumbo_words(jumbo: Mapping[str, Any]) -> str:
@@ -295,6 +309,45 @@ def run_match(context: Context, words: Words) -> int:
             assert number is not None
             rules[number] = (where, chosen)
         device.match(rules, unmatched)
+    return 0
+
+
+def mred_words(mred: Mapping[str, Any]) -> str:
+    """Shares, as `weirctl mred N` takes them."""
+    return f"low {mred['low']:.6g} high {mred['high']:.6g}" if mred["enable"] else "off"
+
+
+def run_mred(context: Context, words: Words) -> int:
+    """`weirctl mred`."""
+    device = context.device
+    if words.peek() in (None, "show"):
+        if words:
+            words.take("show")
+        words.end()
+        shown = {q: device.mred(q) for q in range(device.capabilities.queues)}
+        if context.options.json:
+            context.json(shown)
+        else:
+            for q, mred in shown.items():
+                context.say(f"mred {q} {mred_words(mred)}")
+        return 0
+    queue = context.queue(words.take("number of the queue"))
+    shares = {"low": 0.025, "high": 0.5}
+    if words.peek() == "off":
+        words.take("off")
+        words.end()
+        device.mred(queue, enable=False)
+        return 0
+    while words:
+        name = words.keyword(("off", "low", "high"), None, "parameter of mred")
+        if name == "off":
+            raise Refusal("mred off takes no shares")
+        value = words.take(name)
+        try:
+            shares[name] = float(value)
+        except ValueError:
+            raise Refusal(f"{name} {value!r} is not a number; try {shares[name]}") from None
+    device.mred(queue, shares["low"], shares["high"])
     return 0
 
 

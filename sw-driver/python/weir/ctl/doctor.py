@@ -126,7 +126,7 @@ def _identity(device: weir.Device) -> Finding:
     state = device.state(False)
     held = state.core_live.held_packets
     arrived = sum(q.arrivals.packets for q in state.queues)
-    gone = sum(q.out.packets + q.early.packets + q.forced.packets + q.overflow.packets + q.front.packets
+    gone = sum(q.out.packets + q.early.packets + q.forced.packets + q.overflow.packets + q.front.packets + q.partial.packets
                + q.head_dropped.packets + q.link_down.packets for q in state.queues)  # fmt: skip
     slack = 64 + held // 8  # what moved between the live value and the snapshot
     if abs(arrived - gone - held) > slack:

@@ -23,7 +23,7 @@ docs/dashboard.json is a dashboard for Grafana.
 _PORT = 9419
 
 #: Counters of a queue: (metric, label and its value, field), packets and bytes of each.
-_VERDICTS = (("early", "early"), ("forced", "forced"), ("overflow", "overflow"), ("front", "front"),
+_VERDICTS = (("early", "early"), ("forced", "forced"), ("overflow", "overflow"), ("front", "front"), ("partial", "partial"),
              ("departure", "head_dropped"), ("link_down", "link_down"))  # fmt: skip
 _MARKS = (("arrival", "marked"), ("departure", "head_marked"))
 _ARRIVALS = (("not_ect", "in_not_ect"), ("ect0", "in_ect0"), ("ect1", "in_ect1"), ("ce", "in_ce"))

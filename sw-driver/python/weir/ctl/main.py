@@ -38,6 +38,7 @@ VERBS = {
     "split": Verb("core", "run_split", "SPLIT_HELP", "jumbo frames that arrive"),
     "merge": Verb("core", "run_merge", "MERGE_HELP", "packets to jumbo frames"),
     "match": Verb("core", "run_match", "MATCH_HELP", "which packets may be merged with which"),
+    "mred": Verb("core", "run_mred", "MRED_HELP", "shares of jumbo frames that wait"),
     "show": Verb("files", "run_show", "HELP", "everything; --commands: as commands"),
     "stats": Verb("stats", "run", "HELP", "counters; --watch: again and again"),
     "top": Verb("top", "run", "HELP", "all queues, live"),

@@ -30,6 +30,7 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("dropped, forced", ("forced",)),
     ("dropped, overflow", ("overflow",)),
     ("dropped at the front", ("front",)),
+    ("dropped out of jumbo frames", ("partial",)),
     ("dropped at departure", ("head_dropped",)),
     ("dropped, link down", ("link_down",)),
 )

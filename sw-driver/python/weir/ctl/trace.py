@@ -144,7 +144,7 @@ def _plot(context: Context, queue: int, count: int) -> int:
 
 def _row(r: weir.TraceRecord, trace: Any) -> tuple[Any, ...]:
     """A record as weir_sim.trace.RECORD has it."""
-    causes = [c.replace("-", "_") for c in ("none", "early", "forced", "overflow", "link-down", "front")]
+    causes = [c.replace("-", "_") for c in ("none", "early", "forced", "overflow", "link-down", "front", "partial")]
     cause = r.cause.replace("-", "_")
     return (
         r.time_ns, ("arrival", "departure", "tick").index(r.kind), r.queue, ("accept", "mark", "drop").index(r.action),

@@ -120,8 +120,7 @@ def commands(device: weir.Device) -> Iterator[str]:
     for queue in sorted(set(found.values())):
         yield f"weirctl class replace {core.ranges([n for n, q in found.items() if q == queue])} queue {queue}"
     if "ethertype" in jumbo:
-        state = "on" if jumbo["mode"] == "split" else "off"
-        yield f"weirctl split {state} {core.jumbo_words(jumbo)}"
+        yield f"weirctl split {core.split_word(jumbo)} {core.jumbo_words(jumbo)}"
     yield "weirctl match del all"
     for name, rule in d["core"]["match"].items():
         if name == "default":

@@ -52,6 +52,8 @@ object Units {
     "FlowGroups" -> (() => new merge.FlowGroups(c)),
     "Match" -> (() => new merge.Match(c)),
     "Parking" -> (() => new merge.Parking(c)),
+    "TransitPatch" -> (() => new jumbo.TransitPatch(c)),
+    "JumboList" -> (() => new buffer.JumboList(c)),
     "Sums" -> (() => new egress.Sums(c)),
     "MarkWords" -> (() => new frame.MarkWords(c)),
     "TenGigabitMac" -> (() => new mac.TenGigabitMac),

@@ -82,6 +82,8 @@ case class WeirConfig(
   val flowIndexWidth = 11
   /** packets of a group: at most 448 */
   val memberWidth = 9
+  /** cells of a group: a jumbo frame in transit has at most 382 packets, of a cell each */
+  val groupCellWidth = 10
   /** A verdict reaches Admit this many cycles after its request: of a policy that answers within the decision latency
     * of the RED family, and of the others. Every policy of a class is awaited for the same time. A packet's flow is known
     * before the end of it.

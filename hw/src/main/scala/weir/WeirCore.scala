@@ -78,6 +78,7 @@ class WeirCore(c: WeirConfig) extends Component {
     val trim = new Trim(c)
     /** the policies' units, in the order of `c.engines` */
     val units: Seq[PolicyUnit] = c.engines.map(e => Resting.unit(c, e).setName(e.name))
+    val partial = if (c.jumbo) Some(new Partial(c)) else None
     val traceMerge = new TraceMerge(c)
   }
   import path._
@@ -94,6 +95,7 @@ class WeirCore(c: WeirConfig) extends Component {
     unpack match {
       case Some(unit) =>
         unit.io.config.split := config.split
+        unit.io.config.transit := config.transit
         unit.io.config.etherType := config.jumboEtherType
         unit.io.config.protocol := config.jumboProtocol
         unit.io.config.defaultQueue := config.defaultQueue
@@ -109,6 +111,7 @@ class WeirCore(c: WeirConfig) extends Component {
         store.io.end.valid := ingress.io.end.valid
         store.io.end.payload.assignSomeByName(ingress.io.end.payload)
         store.io.end.inner := False
+        store.io.end.header := False
         store.io.jumbo.setIdle()
     }
     store.io.cell := freeList.io.cell
@@ -131,6 +134,7 @@ class WeirCore(c: WeirConfig) extends Component {
         unit.io.push << store.io.arrival
         unit.io.pushInner := store.io.inner
         unit.io.commit := store.io.commit
+        unit.io.whole := store.io.whole
         unit.io.rollback := store.io.discard
         // an announcement at the pop has to find the port free
         unit.io.ready := admit.io.room && !ingress.io.hint.valid
@@ -138,10 +142,11 @@ class WeirCore(c: WeirConfig) extends Component {
       case None => admit.io.arrival << store.io.arrival
     }
     admit.io.hold := control.registers.io.apply
-    control.registers.io.applyReady := admit.io.settled & release.io.settled
+    control.registers.io.applyReady := admit.io.settled & release.io.settled & partial.map(_.io.settled).getOrElse(B(c.queues bits, default -> True))
     admit.io.fill := backlog.io.fill
     admit.io.sharedUsed := backlog.io.sharedUsed
     admit.io.descriptor << descriptors.io.take
+    if (c.jumbo) admit.io.descriptors := descriptors.io.count
     descriptors.io.give << FlowMerge(retired, admit.io.giveDescriptor)
     lfsr.io.next := admit.io.nextDraw
     lfsr.io.fixed := config.lfsrFixed
@@ -162,7 +167,7 @@ class WeirCore(c: WeirConfig) extends Component {
         unit.io.linked << admit.io.link
         unit.io.grant << schedule.io.grant
         queues.io.link << unit.io.link
-        backlog.io.joined.valid := unit.io.link.valid && unit.io.link.joins
+        backlog.io.joined.valid := unit.io.link.valid && unit.io.link.joins && !unit.io.link.transit
         backlog.io.joined.payload := unit.io.link.queue
       case None =>
         queues.io.link << admit.io.link
@@ -253,6 +258,9 @@ class WeirCore(c: WeirConfig) extends Component {
     private val renewed = RegNext(control.registers.io.config.valid) init True
     val engine = Vec(for (q <- 0 until c.queues) yield
       RegNextWhen(Cat(c.engines.map(e => runs(q, c.policies.filter(_.engine.contains(e))))), renewed))
+    /** it runs a policy of the RED family */
+    val family = Vec(for (q <- 0 until c.queues) yield
+      RegNextWhen(runs(q, c.policies.filter(_.engine.contains(RedFamily))), renewed))
     val decides = RegNextWhen(B((0 until c.queues).map(q => runs(q, c.policies.filter(_.atDeparture)))), renewed)
   }
 
@@ -288,6 +296,29 @@ class WeirCore(c: WeirConfig) extends Component {
     release.io.leaving << queues.io.leaving
     release.io.walking := queues.io.walking
     queues.io.hold := release.io.holding
+    for (unit <- partial) {
+      unit.io.config << control.registers.io.config
+      unit.io.selection << admit.io.selection
+      admit.io.mred := B((0 until c.queues).map(q => queueConfig(q).mred && roles.family(q)))
+      admit.io.able := unit.io.able
+      admit.io.partialRoom := unit.io.room
+      val linked = queues.io.link
+      unit.io.append.valid := linked.valid && linked.transit && linked.last && linked.joins && linked.pays
+      unit.io.append.queue := linked.queue
+      unit.io.append.id := linked.head
+      val left = queues.io.departure
+      unit.io.departs.valid := left.valid && left.first && left.descriptor.header
+      unit.io.departs.queue := left.queue
+      unit.io.departs.id := left.id
+      schedule.io.partial := unit.io.wants
+      unit.io.slot := schedule.io.slot
+      queues.io.step << unit.io.step
+      unit.io.found << queues.io.found
+      queues.io.update << unit.io.update
+      unit.io.heads := queues.io.heads
+      unit.io.loaded << queues.io.loaded
+    }
+    if (partial.isEmpty) schedule.io.partial := False
     trim.io.config := queueConfig
     trim.io.link << queues.io.link
     trim.io.departure << queues.io.departure
@@ -306,7 +337,8 @@ class WeirCore(c: WeirConfig) extends Component {
     schedule.io.over := trim.io.over
     schedule.io.decides := roles.decides
     // a departure must not be decided with half a configuration
-    schedule.io.held := (if (c.policies.exists(_.atDeparture)) control.registers.io.apply else B(0, c.queues bits))
+    schedule.io.held := (if (c.policies.exists(_.atDeparture)) control.registers.io.apply else B(0, c.queues bits)) |
+      partial.map(_.io.held).getOrElse(B(0, c.queues bits))
     schedule.io.walking := queues.io.walking
     queues.io.grant << schedule.io.grant
     queues.io.nowNs := nowNs
@@ -362,9 +394,13 @@ class WeirCore(c: WeirConfig) extends Component {
     private val left = queues.io.departure
     backlog.io.leave.valid := left.valid
     backlog.io.leave.queue := left.queue
-    backlog.io.leave.length := left.descriptor.length
-    backlog.io.leave.cells := left.descriptor.chain.cells
-    if (c.jumbo) backlog.io.leaveFirst := left.first
+    private val counts = left.descriptor.counts
+    backlog.io.leave.length := Mux(counts, left.descriptor.length, U(0, c.lengthWidth bits))
+    backlog.io.leave.cells := left.descriptor.chain.cells.resized
+    if (c.jumbo) {
+      backlog.io.leave.packets := counts.asUInt.resized
+      backlog.io.leaveFirst := (left.first && !left.dead) || left.dies
+    }
     /** q when it no longer holds the packet */
     val fill = {
       val queue = RegNext(RegNext(left.queue))
@@ -375,7 +411,7 @@ class WeirCore(c: WeirConfig) extends Component {
     val departure = release.io.released
     val event = Reg(Flow(DepartureEvent(c)))
     event.valid init False
-    event.valid := departure.valid
+    event.valid := departure.valid && departure.descriptor.counts
     when(departure.valid) {
       event.queue := departure.queue
       event.length := departure.descriptor.length
@@ -384,6 +420,7 @@ class WeirCore(c: WeirConfig) extends Component {
       event.cause := departure.cause
       if (c.jumbo) event.merged := !(departure.first && departure.last)
       event.marked := roles.decides(departure.queue.resized) && departure.descriptor.mark && departure.cause =/= Cause.none
+      if (c.jumbo) when(departure.descriptor.mark && departure.cause === Cause.partial)(event.marked := True)
     }
 
     /** Departures are four cycles apart: these hold until the record has been made. */
@@ -534,7 +571,7 @@ class WeirCore(c: WeirConfig) extends Component {
     }
     val moving = active(
       io.s_axis.valid, ingress.io.busy, flowTable.map(_.io.busy).getOrElse(False), flowGroups.map(_.io.busy).getOrElse(False), parking.map(_.io.busy).getOrElse(False), unpack.map(_.io.busy).getOrElse(False), store.io.busy,
-      batch.map(_.io.busy).getOrElse(False), admit.io.busy, held, schedule.io.busy, egress.io.busy,
+      batch.map(_.io.busy).getOrElse(False), admit.io.busy, held, schedule.io.busy, partial.map(_.io.busy).getOrElse(False), egress.io.busy,
       sending.leaving, closer.io.busy, control.reset.io.busy, release.io.busy,
       units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, near)
     val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy, traceFifo.io.popBusy)

@@ -5,6 +5,7 @@ import spinal.lib._
 import weir.{Policy, PolicyEngine, Steps, WeirConfig}
 import weir.buffer._
 import weir.csr.{ArrivalEvent, QueueConfig, TraceRecord}
+import weir.frame.IpVersion
 import weir.merge.FlowLook
 
 /** Puts every arrival before its queue's policy and the hard limits, and carries the verdict out.
@@ -17,7 +18,8 @@ import weir.merge.FlowLook
   * average four.
   *
   * An arrival waits at s0 while its queue's configuration is being replaced (`hold`) or while the average's decay
-  * over idle time is not known yet (`stall`). The queue before s0 holds 32 arrivals; `room` falls three before that.
+  * over idle time is not known yet (`stall`). A jumbo frame in transit is one arrival: its header asks for all of it; its packets follow, each
+  * with a slot and a descriptor of its own, but neither waiting nor asking, and share the header's verdict. The queue before s0 holds 32 arrivals; `room` falls three before that.
   */
 class Admit(c: WeirConfig) extends Component {
   val interval = 4
@@ -38,6 +40,8 @@ class Admit(c: WeirConfig) extends Component {
     val draw = in(UInt(c.drawWidth bits))
     val nextDraw = out Bool ()
     val descriptor = slave(Stream(c.descriptorId))
+    /** descriptors that are not in use, the one on offer included */
+    val descriptors = c.jumbo generate in(UInt(c.descriptorWidth + 1 bits))
     val fill = in(Vec(Fill(c), c.queues))
     val sharedUsed = in(UInt(15 bits))
 
@@ -58,6 +62,10 @@ class Admit(c: WeirConfig) extends Component {
     val giveDescriptor = master(Flow(c.descriptorId))
     val event = master(Flow(ArrivalEvent(c)))
     val trace = master(Flow(Bits(TraceRecord.width bits)))
+    /** queues whose policy has jumbo frames that wait pay for one that comes, and that have such ones; a selection can be taken */
+    val mred, able = c.jumbo generate in(Bits(c.queues bits))
+    val partialRoom = c.jumbo generate (in Bool ())
+    val selection = c.jumbo generate master(Flow(PartialSelection(c)))
     val busy = out Bool ()
   }
   noIoPrefix()
@@ -102,6 +110,8 @@ class Admit(c: WeirConfig) extends Component {
     val arrival = head
     val queue = arrival.meta.queue
     val fill = io.fill(queue.resized)
+    /** a packet of a jumbo frame in transit whose header has gone */
+    val member = if (c.jumbo) arrival.transit.member else False
     val pause = Reg(UInt(2 bits)) init 0
     val empty = Vec(io.fill.map(_.packets === 0))
     val waits = io.hold | (io.stall & empty.asBits)
@@ -110,15 +120,35 @@ class Admit(c: WeirConfig) extends Component {
     val open = arrival.valid && pause === 0
     /** a fast arrival, and a slow commit that would be near */
     val meets = !late && slowIssues.near
-    val go = open && !waits(queue.resized) && !meets
+    val go = open && (member || !waits(queue.resized)) && !meets
     arrival.ready := go
     when(pause =/= 0)(pause := pause - 1)
     when(go)(pause := interval - 1)
     io.descriptor.ready := go
-    io.nextDraw := go
+    io.nextDraw := go && !member
     slowIssues.went setWhen (go && late)
     val sequence = Reg(UInt(32 bits)) init 0
-    when(go)(sequence := sequence + 1)
+    when(go && !member)(sequence := sequence + 1)
+  }
+
+  /** The jumbo frame in transit whose packets are going. */
+  val together = c.jumbo generate new Area {
+    val left = Reg(UInt(c.memberWidth bits)) init 0
+    val queue = Reg(c.queueId)
+    val sequence = Reg(UInt(32 bits))
+    val nowNs = Reg(c.time)
+    val last = left === 1
+    private val transit = issue.arrival.transit
+    when(issue.go && issue.member)(left := left - 1)
+    when(issue.go && transit.header) {
+      left := transit.packets
+      queue := issue.queue
+      sequence := issue.sequence
+      nowNs := io.nowNs
+    }
+    /** a descriptor for each packet and one for what is before them */
+    val described = io.descriptors > transit.packets
+    def underWay(q: Int): Bool = left =/= 0 && queue === q
   }
 
   /** All that is known of a decision while it is being made. */
@@ -130,6 +160,13 @@ class Admit(c: WeirConfig) extends Component {
     val descriptor = c.descriptorId
     val described = Bool()
     val sequence = UInt(32 bits)
+    /** last packet of a jumbo frame in transit; there are descriptors for all of it */
+    val last, complete = c.jumbo generate Bool()
+
+    def header: Bool = if (c.jumbo) arrival.transit.header else False
+    def member: Bool = if (c.jumbo) arrival.transit.member else False
+    def packets: UInt = if (c.jumbo) arrival.transit.packets else U(1, 1 bits)
+    def cells: UInt = if (c.jumbo) arrival.transit.cells else arrival.chain.cells
   }
 
   /** t0 */
@@ -158,17 +195,27 @@ class Admit(c: WeirConfig) extends Component {
     next.descriptor := io.descriptor.payload
     next.described := io.descriptor.valid
     next.sequence := issue.sequence
+    if (c.jumbo) {
+      next.last := together.last
+      next.complete := !issue.arrival.transit.header || together.described
+      when(issue.member) {
+        next.sequence := together.sequence
+        next.request.nowNs := together.nowNs
+      }
+    }
     val context = RegNextWhen(next, issue.open)
     val word = Meaningful(valid)(context.asBits)
 
     val late = RegNextWhen(issue.late, issue.open)
-    io.request.valid := valid
+    val asks = valid && !context.member
+    io.request.valid := asks
     io.request.payload := context.request
     io.requestEngine := context.engine
-    io.enter.valid := valid
+    io.enter.valid := asks
+    if (c.jumbo) io.enter.packets := context.packets
     io.enter.queue := context.request.queue
     io.enter.length := context.request.length
-    io.enter.cells := context.arrival.chain.cells
+    io.enter.cells := context.cells.resized
   }
 
   /** t1 to t4: the limits, in bytes, packets and cells. */
@@ -178,10 +225,12 @@ class Admit(c: WeirConfig) extends Component {
     /** a queue that drops from its head makes room for whatever fits into it at all */
     private def counted(held: UInt): UInt = Mux(request.front, U(0, widthOf(held) bits), held)
     val bytes = RegNext(counted(request.context.request.bytes) +^ request.context.request.length)
-    val full = RegNext(counted(request.context.request.packets) >= request.limitPackets)
-    val undescribed = RegNext(!request.context.described)
+    val full = RegNext(
+      if (c.jumbo) counted(request.context.request.packets) +^ request.context.packets > request.limitPackets
+      else counted(request.context.request.packets) >= request.limitPackets)
+    val undescribed = RegNext(!request.context.described || (if (c.jumbo) !request.context.complete else False))
     val held = RegNext(request.cells.resize(16 bits).asSInt - request.reserve.resize(16 bits).asSInt)
-    val cells = RegNext(request.context.arrival.chain.cells)
+    val cells = RegNext(request.context.cells)
 
     val over = RegNext(bytes > limitBytes || full || undescribed)
     val before = RegNext(Mux(held.msb, S(0, 16 bits), held))
@@ -212,6 +261,19 @@ class Admit(c: WeirConfig) extends Component {
     val engine = RegNext(context.engine)
     val exempt = RegNext(context.arrival.meta.exempt)
     val exceeded = limits.exceeded(latency)
+    /** what was decided about the jumbo frame in transit whose packets follow */
+    val whole = c.jumbo generate new Area {
+      val member = RegNext(context.member)
+      /** a jumbo frame with more than one entry, of a queue in which others may pay for it */
+      private val meta = context.arrival.meta
+      private val one = U(24, 6 bits) +^ (meta.ipOffset @@ U(0, 2 bits)) +^ ((meta.ipVersion === IpVersion.none) ? U(0, 5 bits) | U(20, 5 bits))
+      val spared = RegNext(context.header && context.arrival.transit.bytes > one && PerQueue.bit(io.mred & io.able, context.request.queue))
+      val action = Reg(UInt(2 bits))
+      val cause = Reg(UInt(3 bits))
+      val dropped = Reg(Bool())
+      /** its header, and what was linked last */
+      val head, before = Reg(c.descriptorId)
+    }
   }
   val fast = new Flight(c.fastLatency, !request.late)
   private val flights = if (c.slowLatency == c.fastLatency) Seq(fast)
@@ -241,6 +303,10 @@ class Admit(c: WeirConfig) extends Component {
       .map(n => io.verdicts(n).payload.asBits & B(widthOf(verdict) bits, default -> engine(n)))
       .foldLeft(B(0, widthOf(verdict) bits))(_ | _)))
 
+    /** the policy wants to drop or mark a jumbo frame, and the queue has one that packets can be dropped from */
+    private val spares = if (c.jumbo) chosen(_.whole.spared) && !exempt && !chosen(_.exceeded) && verdict.action =/= Action.accept && io.partialRoom else False
+    val spared = if (c.jumbo) RegNextWhen(spares, due) else False
+    val forced = RegNextWhen(verdict.cause === Cause.forced, due)
     val valid = RegNext(due) init False
     val context = RegNextWhen(chosen(_.context), due)
     val action = Reg(UInt(2 bits))
@@ -261,7 +327,35 @@ class Admit(c: WeirConfig) extends Component {
         action := Action.drop
         cause := Cause.overflow
       }
+      if (c.jumbo) when(spares) {
+        action := Action.accept
+        cause := Cause.partial
+        dropped := False
+      }
+      if (c.jumbo) when(chosen(_.whole.member)) {
+        action := chosen(_.whole.action)
+        cause := chosen(_.whole.cause)
+        dropped := chosen(_.whole.dropped)
+      }
     }
+    val slow = if (flights.size == 1) False else RegNextWhen(flights.last.due, due)
+    if (c.jumbo) {
+      for (flight <- flights) {
+        val mine = if (flights.size == 1) True else slow === Bool(flight eq flights.last)
+        when(valid && mine) {
+          when(context.header) {
+            flight.whole.action := action
+            flight.whole.cause := cause
+            flight.whole.dropped := dropped
+            flight.whole.head := context.descriptor
+          }
+          flight.whole.before := context.descriptor
+        }
+      }
+    }
+    /** of the class of the arrival that is committed */
+    def ofClass[T <: Data](of: Flight => T): T =
+      if (flights.size == 1) of(fast) else Mux(slow, of(flights.last), of(fast))
     /** the policy's selection stands, even if a limit made the drop its own */
     val selected = RegNextWhen(!exempt && verdict.cause =/= Cause.none, due)
   }
@@ -275,7 +369,7 @@ class Admit(c: WeirConfig) extends Component {
       when(entered && !decided)(count := count + 1)
       when(!entered && decided)(count := count - 1)
     }
-    io.settled(q) := count === 0
+    io.settled(q) := count === 0 && (if (c.jumbo) !together.underWay(q) else True)
   }
 
   val outcome = new Area {
@@ -284,7 +378,7 @@ class Admit(c: WeirConfig) extends Component {
     val accepted = commit.valid && !commit.dropped
     val rejected = commit.valid && commit.dropped
 
-    io.commit.valid := commit.valid
+    io.commit.valid := (if (c.jumbo) commit.valid && !commit.context.member else commit.valid)
     io.commit.queue := queue
     io.commit.length := arrival.meta.length
     io.commit.selected := commit.selected
@@ -295,7 +389,7 @@ class Admit(c: WeirConfig) extends Component {
     io.link.queue := queue
     io.link.id := commit.context.descriptor
     io.link.descriptor.chain := arrival.chain
-    io.link.descriptor.length := arrival.meta.length
+    io.link.descriptor.length := (if (c.jumbo) Mux(commit.context.header, arrival.transit.bytes, arrival.meta.length) else arrival.meta.length)
     io.link.descriptor.ecn := arrival.meta.ecn
     io.link.descriptor.exempt := arrival.meta.exempt
     io.link.descriptor.mark := commit.action === Action.mark
@@ -304,10 +398,21 @@ class Admit(c: WeirConfig) extends Component {
     io.link.descriptor.stampNs := commit.context.request.nowNs
     io.link.descriptor.sequence := commit.context.sequence
     if (c.jumbo) {
-      io.link.joins := False
-      io.link.head := commit.context.descriptor
-      io.link.before := commit.context.descriptor
-      io.link.group.packets := 1
+      val (header, member) = (commit.context.header, commit.context.member)
+      io.link.joins := member
+      io.link.transit := header || member
+      io.link.last := commit.context.last
+      io.link.pays := commit.action =/= Action.mark
+      io.link.head := Mux(member, commit.ofClass(_.whole.head), commit.context.descriptor)
+      io.link.before := Mux(member, commit.ofClass(_.whole.before), commit.context.descriptor)
+      io.link.descriptor.header := header
+      io.link.descriptor.member := member
+      // a packet that is not ECT stays as it is in a jumbo frame that is
+      when(member && (arrival.meta.ecn === Ecn.notEct || arrival.meta.ecn === Ecn.ce))(io.link.descriptor.mark := False)
+      io.link.group.packets := arrival.transit.packets
+      io.link.group.transit := header || member
+      io.link.group.front := 0
+      io.link.group.removed := 0
       io.link.group.bytes := arrival.meta.length
       io.link.group.ect := arrival.meta.ecn === Ecn.ect0 || arrival.meta.ecn === Ecn.ect1
       io.link.group.ce := arrival.meta.ecn === Ecn.ce
@@ -315,21 +420,33 @@ class Admit(c: WeirConfig) extends Component {
       io.link.group.l3 := False
     }
 
-    io.refund.valid := rejected
+    io.refund.valid := (if (c.jumbo) rejected && !commit.context.member else rejected)
+    if (c.jumbo) io.refund.packets := commit.context.packets
     io.refund.queue := queue
     io.refund.length := arrival.meta.length
-    io.refund.cells := arrival.chain.cells
+    io.refund.cells := commit.context.cells.resized
     io.free.valid := rejected
     io.free.payload := arrival.chain
     io.giveDescriptor.valid := rejected && commit.context.described
     io.giveDescriptor.payload := commit.context.descriptor
 
-    io.event.valid := commit.valid
+    if (c.jumbo) {
+      io.selection.valid := commit.valid && commit.spared
+      io.selection.queue := queue
+      io.selection.average := commit.evidence.average(42 downto 11)
+      io.selection.forced := commit.forced
+    }
+
+    io.event.valid := commit.valid && !commit.context.header
     io.event.queue := queue
     io.event.length := arrival.meta.length
     io.event.ecn := arrival.meta.ecn
     io.event.action := commit.action
     io.event.cause := commit.cause
+    if (c.jumbo) when(commit.context.member && !commit.dropped) {
+      when(arrival.meta.ecn === Ecn.notEct)(io.event.cause := Cause.none)
+      when(!io.link.descriptor.mark)(io.event.action := Action.accept)
+    }
   }
 
   val trace = new Area {
@@ -339,7 +456,8 @@ class Admit(c: WeirConfig) extends Component {
       at.nowNs(31 downto 0).asBits,
       commit.evidence.probability.msb ## commit.context.arrival.meta.exempt ## at.ecn ## commit.cause.resize(4) ##
         commit.action ## U(TraceRecord.kindArrival, 2 bits) ## at.queue.resize(4) ## at.nowNs(47 downto 32),
-      B(0, 10 bits) ## commit.context.unit ## at.policy ## B(0, 2 bits) ## at.length,
+      (if (c.jumbo) B(0, 1 bit) ## Mux(commit.context.header, commit.context.packets, U(0, c.memberWidth bits)) else B(0, 10 bits)) ##
+        commit.context.unit ## at.policy ## B(0, 2 bits) ## at.length,
       word(at.bytes),
       at.frames ## at.packets,
       commit.evidence.average(42 downto 11).asBits,
@@ -350,7 +468,7 @@ class Admit(c: WeirConfig) extends Component {
       word(commit.evidence.idleSlots),
       commit.context.sequence.asBits
     )
-    io.trace.valid := commit.valid
+    io.trace.valid := commit.valid && !commit.context.member
     io.trace.payload := words.asBits
   }
 

@@ -32,6 +32,8 @@ object Cause {
   val linkDown = 4
   /** dropped from the head of a queue that was over its limit */
   val front = 5
+  /** of a jumbo frame that waits, in place of one that comes */
+  val partial = 6
 }
 
 /** An arrival that a policy is asked about. The quantities are those of the queue before the arrival;

@@ -8,7 +8,11 @@ import weir.WeirConfig
 case class BacklogChange(c: WeirConfig) extends Bundle {
   val queue = c.queueId
   val length = c.length
-  val cells = UInt(8 bits)
+  /** one, or those of a jumbo frame in transit; none of its header, which leaves by itself */
+  val packets = c.jumbo generate UInt(c.memberWidth bits)
+  val cells = UInt((if (c.jumbo) c.groupCellWidth else 8) bits)
+
+  def count: UInt = if (packets == null) U(1, 1 bits) else packets
 }
 
 /** A queue's fill in every unit. */
@@ -59,16 +63,18 @@ class Backlog(c: WeirConfig) extends Component {
     val leaving = of(io.leave)
 
     val changeBytes = Reg(SInt(17 bits)) init 0
-    val changePackets = Reg(SInt(3 bits)) init 0
-    val changeCells = Reg(SInt(11 bits)) init 0
+    private val packetBits = if (c.jumbo) c.memberWidth + 2 else 3
+    val changePackets = Reg(SInt(packetBits bits)) init 0
+    private val cellBits = widthOf(io.enter.cells) + 3
+    val changeCells = Reg(SInt(cellBits bits)) init 0
     val gone = RegInit(False)
     when(comes) {
       changeBytes := only(entered, io.enter.length).resize(17 bits).asSInt -
         (only(refunded, io.refund.length) +^ only(leaving, io.leave.length)).resize(17 bits).asSInt
-      changePackets := entered.asUInt.resize(3 bits).asSInt -
-        (refunded.asUInt +^ leaving.asUInt).resize(3 bits).asSInt
-      changeCells := only(entered, io.enter.cells).resize(11 bits).asSInt -
-        (only(refunded, io.refund.cells) +^ only(leaving, io.leave.cells)).resize(11 bits).asSInt
+      changePackets := only(entered, io.enter.count).resize(packetBits bits).asSInt -
+        (only(refunded, io.refund.count) +^ only(leaving, io.leave.count)).resize(packetBits bits).asSInt
+      changeCells := only(entered, io.enter.cells).resize(cellBits bits).asSInt -
+        (only(refunded, io.refund.cells) +^ only(leaving, io.leave.cells)).resize(cellBits bits).asSInt
       gone := refunded || leaving
     }
 

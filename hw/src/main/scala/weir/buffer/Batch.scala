@@ -22,13 +22,15 @@ class Batch(c: WeirConfig) extends Component {
     /** the arrival is a packet of a jumbo frame that has not ended; otherwise it is committed with what is before it */
     val pushInner = in Bool ()
     val commit = in Bool ()
+    /** with `commit`: the jumbo frame as one arrival, if its packets stay together */
+    val whole = in(Whole(c))
     val rollback = in Bool ()
     /** one more arrival fits */
     val room = out Bool ()
     /** Admit takes an arrival */
     val ready = in Bool ()
     val pop = master(Flow(Arrival(c)))
-    /** the arrival came out of a jumbo frame: nobody has announced its queue */
+    /** the arrival came out of a jumbo frame: nobody has announced its queue; not of packets that stay together behind the first */
     val popInner = out Bool ()
     val busy = out Bool ()
   }
@@ -59,11 +61,32 @@ class Batch(c: WeirConfig) extends Component {
     when(goes)(valid := False)
   }
 
+  /** The header of a jumbo frame in transit has its place before the packets, and is written there when the whole is known. */
+  val header = new Area {
+    val waits = RegInit(False)
+    val place = Reg(UInt(width bits))
+    val arrival = RegNextWhen(io.push.payload, io.push.valid && io.push.transit.header)
+    when(io.push.valid && io.push.transit.header) {
+      waits := True
+      place := ring.written.resized
+    }
+    when(io.commit || io.rollback)(waits := False)
+    val completes = io.commit && waits
+    val whole = cloneOf(arrival).allowOverride()
+    whole := arrival
+    whole.meta.queue := io.whole.queue
+    whole.meta.length := io.whole.length
+    whole.meta.ecn := io.whole.ecn
+    whole.transit.packets := io.whole.packets
+    whole.transit.cells := io.whole.cells
+  }
+
   val coming = new Area {
     val alone = ring.taken === ring.written && !leaving.reading && !leaving.valid
     val direct = io.push.valid && !io.pushInner && alone && io.ready
     val stored = io.push.valid && !direct
-    ram.write(ring.written.resized, entry, stored)
+    ram.write(header.completes ? header.place | ring.written.resized, header.completes ? (True ## header.whole.asBits) | entry,
+      stored || header.completes)
     when(stored)(ring.written := ring.written + 1)
     when(stored && !io.pushInner)(ring.committed := ring.written + 1)
     when(io.commit)(ring.committed := ring.written)
@@ -72,6 +95,6 @@ class Batch(c: WeirConfig) extends Component {
 
   io.pop.valid := coming.direct || leaving.goes
   io.pop.payload := Mux(leaving.valid, leaving.arrival, io.push.payload)
-  io.popInner := leaving.goes && leaving.inner
+  io.popInner := leaving.goes && leaving.inner && !leaving.arrival.transit.member
   io.busy := ring.taken =/= ring.written || leaving.reading || leaving.valid
 }

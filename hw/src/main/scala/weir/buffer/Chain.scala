@@ -24,6 +24,29 @@ case class Arrival(c: WeirConfig) extends Bundle {
   val chain = Chain(c)
   /** where the tag of its flow is */
   val flow = c.jumbo generate UInt(c.flowIndexWidth bits)
+  val transit = c.jumbo generate Transit(c)
+}
+
+/** An arrival's part in a jumbo frame whose packets stay together: first comes all that is before them, then the packets. */
+case class Transit(c: WeirConfig) extends Bundle {
+  /** it stands for the jumbo frame: `meta` is that of the whole, its length that of the packets' own frames */
+  val header = Bool()
+  /** a packet of the jumbo frame before it */
+  val member = Bool()
+  /** of the jumbo frame: packets, cells, bytes before the packets */
+  val packets = UInt(c.memberWidth bits)
+  val cells = UInt(c.groupCellWidth bits)
+  val bytes = c.length
+}
+
+/** What is known of a jumbo frame in transit as a whole when its end has come. */
+case class Whole(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  /** of its packets' own frames */
+  val length = c.length
+  val packets = UInt(c.memberWidth bits)
+  val cells = UInt(c.groupCellWidth bits)
+  val ecn = UInt(2 bits)
 }
 
 /** What is known of a queued packet. Kept in the descriptor table from its admission to its departure. */
@@ -44,4 +67,9 @@ case class Descriptor(c: WeirConfig) extends Bundle {
   val stampNs = c.time
   /** number of the arrival in the core */
   val sequence = UInt(32 bits)
+  /** no packet, but all that is before those of a jumbo frame in transit; a packet of one */
+  val header, member = c.jumbo generate Bool()
+
+  /** it counts as a packet */
+  def counts: Bool = if (header == null) True else !header
 }

@@ -3,6 +3,7 @@ package weir.buffer
 import spinal.core._
 import spinal.lib._
 import weir.{Steps, WeirConfig}
+import weir.aqm.{Cause, Ecn}
 
 /** A packet that comes to its queue. */
 case class Link(c: WeirConfig) extends Bundle {
@@ -12,6 +13,10 @@ case class Link(c: WeirConfig) extends Bundle {
   /** it joins the group of `head`, behind `before` */
   val joins = c.jumbo generate Bool()
   val head, before = c.jumbo generate c.descriptorId
+  /** it belongs to a jumbo frame in transit, whose header opens the group; the last packet of one */
+  val transit, last = c.jumbo generate Bool()
+  /** of one that was not marked: its packets may pay for another */
+  val pays = c.jumbo generate Bool()
   /** what the group then is */
   val group = c.jumbo generate GroupSize(c)
 }
@@ -31,6 +36,11 @@ case class GroupSize(c: WeirConfig) extends Bundle {
   val ect, ce, notEct = Bool()
   /** it is sent in the L3 form */
   val l3 = Bool()
+  /** a jumbo frame in transit: its header is before the packets, and not one of them */
+  val transit = Bool()
+  /** packets at its front that were dropped, and bytes of theirs; without such bytes, that are to be marked */
+  val front = UInt(c.memberWidth bits)
+  val removed = c.length
 }
 
 /** A packet that has left its queue. */
@@ -50,6 +60,8 @@ case class Departure(c: WeirConfig) extends Bundle {
   val sent = Bool()
   /** first and last packet of its group */
   val first, last = Bool()
+  /** its group is gone with it, or was gone before: all its packets were dropped one by one */
+  val dies, dead = c.jumbo generate Bool()
   /** of the first packet's group */
   val group = c.jumbo generate GroupSize(c)
 }
@@ -94,6 +106,15 @@ class Queues(c: WeirConfig) extends Component {
     val hold = in Bool ()
     /** a head waits for a grant */
     val ready = out(Bits(c.queues bits))
+    /** packets that are dropped out of groups that wait, and looks at groups: not within four cycles of a grant or of each other, nor while `walking` */
+    val step = c.jumbo generate slave(Flow(PartialStep(c)))
+    /** three cycles after a step */
+    val found = c.jumbo generate master(Flow(PartialFound(c)))
+    /** what a group has become */
+    val update = c.jumbo generate slave(Stream(PartialUpdate(c)))
+    val heads = c.jumbo generate out(Vec(c.descriptorId, c.queues))
+    /** the head of a queue from the next cycle on */
+    val loaded = c.jumbo generate master(Flow(QueueGroup(c)))
     /** nothing is queued and no grant is being carried out */
     val empty = out(Bits(c.queues bits))
   }
@@ -113,11 +134,14 @@ class Queues(c: WeirConfig) extends Component {
   /** A grant, or the step to the next packet of its group. */
   val granted = new Area {
     val several = Bool()
-    val starts = io.grant.valid || walk.steps
+    val stepped = if (c.jumbo) io.step.valid else False
+    val starts = io.grant.valid || walk.steps || stepped
     /** step n is the n-th cycle after it; what is below is one cycle older than its number */
     val valid = new Steps(starts, 3)
     val loads = new Steps(io.grant.valid && several, 3)
     val first = Vec.fill(3)(Reg(Bool()))
+    /** a step; one that looks; one after which its group is empty */
+    val partial, looks, dies = Vec.fill(3)(Reg(Bool()))
     val queue = Vec.fill(3)(Reg(c.queueId))
     val discard = Vec.fill(3)(Reg(Bool()))
     val cause = Vec.fill(3)(Reg(UInt(3 bits)))
@@ -180,6 +204,19 @@ class Queues(c: WeirConfig) extends Component {
     granted.cause(0) := io.grant.cause
     granted.id(0) := heads(io.grant.queue.resized)
   }
+  when(granted.starts) {
+    granted.partial(0) := granted.stepped
+    granted.looks(0) := False
+    granted.dies(0) := False
+  }
+  if (c.jumbo) when(io.step.valid) {
+    granted.queue(0) := io.step.queue
+    granted.discard(0) := True
+    granted.cause(0) := Cause.partial
+    granted.id(0) := io.step.id
+    granted.looks(0) := io.step.looks
+    granted.dies(0) := io.step.dies
+  }
   for (stage <- 1 to 2) {
     when(granted.valid(stage)) {
       granted.queue(stage) := granted.queue(stage - 1)
@@ -188,6 +225,9 @@ class Queues(c: WeirConfig) extends Component {
       granted.nowNs(stage) := granted.nowNs(stage - 1)
       granted.id(stage) := granted.id(stage - 1)
       granted.first(stage) := granted.first(stage - 1)
+      granted.partial(stage) := granted.partial(stage - 1)
+      granted.looks(stage) := granted.looks(stage - 1)
+      granted.dies(stage) := granted.dies(stage - 1)
     }
   }
 
@@ -203,28 +243,57 @@ class Queues(c: WeirConfig) extends Component {
   val followed = c.jumbo generate new Area {
     val members = Mem(c.descriptorId, c.descriptors)
     val sizes = Mem(GroupSize(c), c.descriptors)
-    members.write(io.link.before, io.link.id, io.link.valid && joins)
-    sizes.write(Mux(joins, io.link.head, io.link.id), io.link.group, io.link.valid)
+    private val sized = io.link.valid && !(joins && io.link.transit)
+    io.update.ready := !io.link.valid
+    members.write(Mux(io.link.valid, io.link.before, io.update.id), Mux(io.link.valid, io.link.id, io.update.next),
+      (io.link.valid && joins) || io.update.fire)
+    sizes.write(Mux(io.link.valid, Mux(joins, io.link.head, io.link.id), io.update.id),
+      Mux(io.link.valid, io.link.group, io.update.group), sized || io.update.fire)
     val member = RegNextWhen(members.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
     val size = RegNextWhen(sizes.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
 
     val first = granted.first(2)
-    val last = Mux(first, size.packets === 1, walk.left === 0)
+    /** all packets of a jumbo frame in transit have been dropped */
+    val dead = first && size.transit && size.packets === 0
+    val last = Mux(first, size.packets === 1 && !size.transit, walk.left === 0) || dead
     when(walk.steps) {
       walk.known := False
       walk.left := walk.left - 1
     }
-    when(granted.valid(3)) {
+    val departs = granted.valid(3) && !granted.partial(2)
+    when(departs) {
       walk.next := member
       walk.active := !last
       walk.known := !last
-      when(first)(walk.left := size.packets - 1)
+      when(first)(walk.left := size.transit ? size.packets | (size.packets - 1))
     }
     /** what follows from a group's last departure has to be known before the next grant's */
     val after = new Steps(walk.active, 2)
     io.departure.group := size
     io.departure.first := first
-    io.departure.last := last
+    io.departure.last := last && !granted.partial(2)
+    io.departure.dies := granted.dies(2)
+    io.departure.dead := dead
+    io.found.valid := granted.valid(3) && granted.partial(2)
+    io.found.descriptor := reading.descriptor
+    io.found.next := member
+    io.found.group := size
+    io.heads := heads
+    io.loaded.valid := granted.loads(3)
+    io.loaded.queue := granted.queue(2)
+    io.loaded.id := reading.follower
+
+    /** packets of the group that are to be marked as they depart */
+    val marking = new Area {
+      val left = Reg(UInt(c.memberWidth bits)) init 0
+      val ecn = reading.descriptor.ecn
+      val ect = ecn === Ecn.ect0 || ecn === Ecn.ect1
+      val now = departs && !first && left =/= 0 && ect
+      when(departs) {
+        when(left =/= 0)(left := left - 1)
+        when(first)(left := (size.removed === 0 && size.transit) ? size.front | U(0, c.memberWidth bits))
+      }
+    }
     io.walking := walk.active || after.passed.orR
   }
   if (!c.jumbo) {
@@ -237,12 +306,12 @@ class Queues(c: WeirConfig) extends Component {
     io.walking := False
   }
 
-  io.leaving.valid := granted.valid(2)
+  io.leaving.valid := granted.valid(2) && !granted.looks(1)
   io.leaving.queue := granted.queue(1)
   io.leaving.discard := granted.discard(1)
   io.leaving.first := granted.first(1)
 
-  io.departure.valid := granted.valid(3)
+  io.departure.valid := granted.valid(3) && !granted.looks(2)
   io.departure.queue := granted.queue(2)
   io.departure.id := granted.id(2)
   io.departure.grantNs := granted.nowNs(2)
@@ -251,4 +320,15 @@ class Queues(c: WeirConfig) extends Component {
   io.departure.refused := False
   io.departure.sent := !granted.discard(2)
   io.departure.descriptor := reading.descriptor
+  if (c.jumbo) {
+    when(followed.dead) {
+      io.departure.discard := True
+      io.departure.sent := False
+      io.departure.refused := !granted.discard(2)
+    }
+    when(followed.marking.now && !granted.discard(2)) {
+      io.departure.descriptor.mark := True
+      when(!reading.descriptor.mark)(io.departure.cause := Cause.partial)
+    }
+  }
 }

@@ -3,8 +3,9 @@ package weir.buffer
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
+import weir.aqm.Ecn
 import weir.csr.{FrameEnd, IngressEvent}
-import weir.frame.IngressWord
+import weir.frame.{IngressWord, IpVersion}
 import weir.jumbo.{JumboEnd, UnpackEnd}
 
 /** Puts the words of frames into cells, and commits a frame or takes everything back when it ends. The packets of a
@@ -33,6 +34,8 @@ class Store(c: WeirConfig) extends Component {
     /** room for a frame that ends now */
     val room = in Bool ()
     val arrival = master(Flow(Arrival(c)))
+    /** with `commit`: a jumbo frame whose packets stay together, as one arrival */
+    val whole = c.jumbo generate out(Whole(c))
     /** the arrival is a packet of a jumbo frame: it waits for `commit` or `discard` */
     val inner = out Bool ()
     val commit = out Bool ()
@@ -56,6 +59,8 @@ class Store(c: WeirConfig) extends Component {
     /** of packets that have ended */
     val cells = Reg(UInt(c.cellWidth bits)) init 0
     val failed = RegInit(False)
+    /** one that stays together: its header has come */
+    val transit = RegInit(False)
     /** bytes of the packets' own frames */
     val bytes = Reg(UInt(24 bits)) init 0
     /** its last packet's arrival leaves; then its end is carried out */
@@ -128,6 +133,7 @@ class Store(c: WeirConfig) extends Component {
     io.arrival.meta := meta
     io.arrival.chain := chain
     io.inner := inner
+    val header = if (c.jumbo) RegNextWhen(io.end.header, ended) init False else False
     if (c.jumbo) {
       /** numbers of arrivals; those that are taken back are given again */
       val next, kept = Reg(UInt(c.flowIndexWidth bits)) init 0
@@ -144,17 +150,66 @@ class Store(c: WeirConfig) extends Component {
   when(arrival.valid && arrival.inner) {
     when(jumbo.cells === 0)(jumbo.first := arrival.chain.first)
     jumbo.cells := jumbo.cells + arrival.chain.cells.resized
-    jumbo.bytes := jumbo.bytes + arrival.meta.length
+    when(!arrival.header)(jumbo.bytes := jumbo.bytes + arrival.meta.length)
+    when(arrival.header)(jumbo.transit := True)
   }
   when(ended && io.end.inner && !committed)(jumbo.failed := True)
   when(jumbo.ends) {
     jumbo.cells := 0
     jumbo.bytes := 0
     jumbo.failed := False
+    jumbo.transit := False
   }
   io.abort := jumbo.failed
   io.commit := jumbo.ends && jumbo.good
   io.discard := jumbo.ends && !jumbo.good
+
+  /** The packets of a jumbo frame in transit all go to one queue: that of the outer IPv4 header's DSCP, or in the L2 form, which
+    * has none, of the first packet's. In the L2 form the frame's ECN is what its builder would write into an outer header.
+    */
+  class KeptTogether extends Area {
+    private val packet = arrival.valid && arrival.inner && !arrival.header
+    val first = RegInit(False)
+    val l3 = RegNextWhen(arrival.meta.ipVersion =/= IpVersion.none, arrival.valid && arrival.header)
+    val outerEcn = RegNextWhen(arrival.meta.ecn, arrival.valid && arrival.header)
+    private val of = Reg(c.queueId)
+    val queue: UInt = Mux(jumbo.transit && !(first && !l3), of, arrival.meta.queue)
+    when(arrival.valid && arrival.header) {
+      first := True
+      of := arrival.meta.queue
+    }
+    private val notEct, ect0, ect1 = Reg(Bool())
+    private def among(codepoint: Int): Bool = arrival.meta.ecn === codepoint
+    when(packet) {
+      first := False
+      when(first)(of := queue)
+      notEct := (!first && notEct) || among(Ecn.notEct)
+      ect0 := (!first && ect0) || among(Ecn.ect0)
+      ect1 := (!first && ect1) || among(Ecn.ect1)
+    }
+    val whole = Whole(c)
+    whole.queue := of
+    whole.length := jumbo.bytes.resized
+    whole.packets := jumbo.end.count
+    whole.cells := jumbo.cells.resized
+    whole.ecn := Ecn.ce
+    when(ect1)(whole.ecn := Ecn.ect1)
+    when(ect0)(whole.ecn := Ecn.ect0)
+    when(notEct)(whole.ecn := Ecn.notEct)
+    when(l3)(whole.ecn := outerEcn)
+  }
+
+  val together = c.jumbo generate new KeptTogether
+  if (c.jumbo) {
+    io.arrival.meta.queue.allowOverride()
+    io.arrival.meta.queue := together.queue
+    io.arrival.transit.header := arrival.header
+    io.arrival.transit.member := arrival.inner && jumbo.transit
+    io.arrival.transit.packets := 1
+    io.arrival.transit.cells := arrival.chain.cells.resized
+    io.arrival.transit.bytes := arrival.meta.length
+    io.whole := together.whole
+  }
 
   val event = new Area {
     val valid = RegNext(ended && !io.end.inner || jumbo.ends) init False

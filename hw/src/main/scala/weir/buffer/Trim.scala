@@ -21,8 +21,8 @@ class Trim(c: WeirConfig) extends Component {
   noIoPrefix()
 
   val queues = for (q <- 0 until c.queues) yield new Area {
-    val linked = io.link.valid && io.link.queue === q
-    val left = io.departure.valid && io.departure.queue === q
+    val linked = io.link.valid && io.link.queue === q && io.link.descriptor.counts
+    val left = io.departure.valid && io.departure.queue === q && io.departure.descriptor.counts
     val added = Mux(linked, io.link.descriptor.length, U(0, c.lengthWidth bits)).resize(c.quantityWidth + 1)
     val taken = Mux(left, io.departure.descriptor.length, U(0, c.lengthWidth bits)).resize(c.quantityWidth + 1)
     val bytes = Reg(UInt(c.quantityWidth + 1 bits)) init 0

@@ -60,7 +60,8 @@ case class Counters(c: WeirConfig) extends Component {
     val front = 34
     val refused = 35
     val marked = 36
-    val kinds = 37
+    val partial = 37
+    val kinds = 38
   }
 
   /** Inputs, registered: what happened in the cycle before. */
@@ -143,6 +144,7 @@ case class Counters(c: WeirConfig) extends Component {
       update.first := Departure.refused
       when(event.cause === Cause.linkDown)(update.first := Departure.linkDown)
       when(event.cause === Cause.front)(update.first := Departure.front)
+      when(event.cause === Cause.partial)(update.first := Departure.partial)
     }
     update.second := bin
     update.both := !event.discard
@@ -247,7 +249,7 @@ case class Counters(c: WeirConfig) extends Component {
       val block = address(13 downto 8)
       val inCore = block === 0 && !write
       val inQueue = block >= 4 && block < 4 + c.queues && !write
-      val exit = line >= 0x29 && line <= 0x2d
+      val exit = line >= 0x29 && line <= 0x2e
 
       val isThrottled = word === 0x10c / 4 || word === 0x110 / 4
       val isUptime = word(7 downto 1) === 0x118 / 8

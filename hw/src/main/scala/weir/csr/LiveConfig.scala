@@ -29,6 +29,7 @@ object LiveConfig {
         val value = word(register)(width - 1 downto 0).asUInt
         Mux(value > most, U(most, width bits), value)
       }
+      live.mred := bits("MRED", "ENABLE").lsb
       live.merge.flow := bits("MERGE", "MODE").asUInt === MergeMode.flow
       live.merge.classes := bits("MERGE", "MODE").asUInt === MergeMode.classes
       live.merge.jfetNs := word("MERGE_JFET")(c.jfetWidth - 1 downto 0).asUInt
@@ -53,7 +54,9 @@ object LiveConfig {
       live.dscpQueue(dscp) := built(word(s"DSCP_MAP${dscp / 8}")(4 * (dscp % 8), 4 bits))
     if (c.jumbo) {
       val tick = bits("JUMBO", "TICK").asUInt
-      live.split := bits("JUMBO", "MODE").asUInt === JumboMode.split
+      val mode = bits("JUMBO", "MODE").asUInt
+      live.transit := mode === JumboMode.transit
+      live.split := mode === JumboMode.split || live.transit
       live.jumboL3 := bits("JUMBO", "FORM").lsb
       live.jumboTick := Mux(tick > 16, U(16, 5 bits), tick)
       live.jumboEtherType := bits("JUMBO_TYPE", "ETHERTYPE")
@@ -61,6 +64,7 @@ object LiveConfig {
       live.matching := matching(c, word)
     } else {
       live.split := False
+      live.transit := False
       live.jumboL3 := False
       live.jumboTick := 0
       live.jumboEtherType := 0

@@ -15,6 +15,8 @@ object JumboMode {
   /** a frame like any other */
   val opaque = 0
   val split = 1
+  /** its packets stay together, as a group */
+  val transit = 2
 }
 
 /** A number as `mantissa * 2^-exponent`. */
@@ -38,6 +40,8 @@ case class QueueConfig(c: WeirConfig) extends Bundle {
   /** DWRR quantum in bytes; hardware uses no less than 9216 */
   val quantum = UInt(20 bits)
   val merge = c.jumbo generate MergeConfig(c)
+  /** packets of jumbo frames that wait pay for those that come */
+  val mred = c.jumbo generate Bool()
 }
 
 /** How the packets of a queue are merged into jumbo frames. */
@@ -92,8 +96,8 @@ case class CoreConfig(c: WeirConfig) extends Bundle {
   val sharedCells = UInt(15 bits)
   val defaultQueue = c.queueId
   val dscpQueue = Vec(c.queueId, 64)
-  /** jumbo frames are split */
-  val split = Bool()
+  /** jumbo frames are split; those that are stay together */
+  val split, transit = Bool()
   /** jumbo frames are built in the L3 form */
   val jumboL3 = Bool()
   /** log2 of the spacing's unit in ns, up to 16 */

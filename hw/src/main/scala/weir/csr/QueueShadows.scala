@@ -125,5 +125,5 @@ case class QueueShadows(c: WeirConfig) extends Component {
 object QueueShadows {
   /** words that the core itself uses; the others are their policy's */
   def common(c: WeirConfig): Seq[String] = Seq("POLICY", "LIMIT_BYTES", "LIMIT_PACKETS", "RESERVE_CELLS", "QUANTUM") ++
-    (if (c.jumbo) Seq("MERGE", "MERGE_JFET", "MERGE_MAX_BYTES", "MERGE_MAX_SUM", "MERGE_MAX_COUNT") else Nil)
+    (if (c.jumbo) Seq("MERGE", "MERGE_JFET", "MERGE_MAX_BYTES", "MERGE_MAX_SUM", "MERGE_MAX_COUNT", "MRED") else Nil)
 }

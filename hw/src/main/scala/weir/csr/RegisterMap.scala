@@ -79,7 +79,7 @@ object RegisterMap {
       flag("TICKS", 3, "record ticks of policies"),
       bits("QUEUES", 15, 8, "mask of queues")),
     shadow("JUMBO", 0x064, 32, Value(6 << 8), "jumbo frames; a change of MODE counts for frames whose 32nd byte is yet to come",
-      bits("MODE", 1, 0, "those that arrive: 0 opaque: frames like others, 1 split; others are taken as 0"),
+      bits("MODE", 1, 0, "those that arrive: 0 opaque: frames like others, 1 split, 2 transit: kept together; 3 is taken as 0"),
       flag("FORM", 4, "of those that are built: 0 L2, 1 L3, of IPv4 packets only; a change closes all groups"),
       bits("TICK", 12, 8, "log2 of the spacing's unit in ns, 0 to 16; more is taken as 16; a change closes all groups")).copy(jumbo = true),
     shadow("JUMBO_TYPE", 0x068, 24, Value(253 * 65536 + 0x88b5), "what tells jumbo frames",
@@ -120,11 +120,11 @@ object RegisterMap {
     counter("INGRESS_OVERFLOW", 0x250, "no free cell at the ingress") ++
     counter("TRACE_LOST", 0x260, "trace records lost") ++
     (counter("MALFORMED", 0x270, "jumbo frames that do not say the truth") ++
-      counter("JUMBO_IN", 0x280, "jumbo frames that were split, as they came") ++
+      counter("JUMBO_IN", 0x280, "jumbo frames that were split or kept together, as they came") ++
       counter("SPLIT_DISCARDED", 0x290, "packets of jumbo frames: Not-ECT, and the jumbo frame was marked CE") ++
       counter("RX_WIRE", 0x2A0, "frames that arrived, as they came") ++
-      counter("JUMBO_OUT", 0x2B0, "jumbo frames that were built, as they left") ++
-      counter("MERGED", 0x2C0, "of TX, what left in jumbo frames that were built") ++
+      counter("JUMBO_OUT", 0x2B0, "jumbo frames that were built or kept together, as they left") ++
+      counter("MERGED", 0x2C0, "of TX, what left in jumbo frames that were built or kept together") ++
       counter("EVICTED", 0x2D0, "groups that were closed because another flow needed their place (bytes 0)")).map(_.copy(jumbo = true))
 
   private val queueConfig = Seq(
@@ -142,6 +142,15 @@ object RegisterMap {
     shadow("MERGE_MAX_BYTES", 0x0F0, 14, Value(9216), "longest jumbo frame in bytes; more than 9216 is taken as 9216"),
     shadow("MERGE_MAX_SUM", 0x0F4, 14, Value(8960), "bytes of IP packets in a jumbo frame; more than 8960 is taken as 8960"),
     shadow("MERGE_MAX_COUNT", 0x0F8, 9, Value(448), "packets in a jumbo frame; more than 448 is taken as 448")
+  ).map(_.copy(jumbo = true))
+
+  private val mred = Seq(
+    shadow("MRED", 0x09C, 32, Value(0), "a jumbo frame in transit that RED selects is spared: packets of the one nearest the head pay for it",
+      flag("ENABLE", 0, "with red, isred, ared")),
+    shadow("MRED_LO", 0x0A0, 32, Value(0), "least share of its packets, UQ0.32; all ones are 1"),
+    shadow("MRED_HI", 0x0A4, 32, Value(0), "share at max and above, UQ0.32"),
+    shadow("MRED_SLOPE", 0x0A8, 32, Value(0), "(high - low) / (max - min) * 2^17",
+      Registers.scaled: _*)
   ).map(_.copy(jumbo = true))
 
   private val queuePolicies = Policy.all.flatMap(p => p.registers.map(_.copy(policy = Some(p))))
@@ -162,7 +171,8 @@ object RegisterMap {
     "OVERFLOW" -> "dropped at a hard limit", "MARKED" -> "CE marked", "ALREADY_CE" -> "selected, but CE already",
     "OUT" -> "sent, but for those that HEAD_MARKED counts", "LINK_DOWN" -> "discarded with the link down",
     "FRONT" -> "dropped from the head of a queue over its limits",
-    "HEAD_DROPPED" -> "dropped by the policy at departure", "HEAD_MARKED" -> "sent and CE marked by the policy at departure"
+    "HEAD_DROPPED" -> "dropped by the policy at departure", "HEAD_MARKED" -> "sent and CE marked by the policy at departure",
+    "PARTIAL" -> "dropped out of jumbo frames that wait"
   ).zipWithIndex.flatMap { case ((name, description), i) => counter(name, 0x200 + 16 * i, description) } ++
     (0 until 32).flatMap(b => wide(s"SOJOURN$b", 0x300 + 8 * b, sojourn(b)))
 
@@ -175,5 +185,5 @@ object RegisterMap {
   /** Registers of the whole core, at address 0. */
   val core: Block = Block("core", "", 0x1000, identity ++ control ++ coreConfig ++ services ++ matchTable ++ coreState)
   /** Registers of a queue; one such block per queue. */
-  val queue: Block = Block("queue", "Q_", queueStride, queueConfig ++ queuePolicies ++ queueState)
+  val queue: Block = Block("queue", "Q_", queueStride, queueConfig ++ mred ++ queuePolicies ++ queueState)
 }

@@ -11,7 +11,8 @@ import weir.buffer.{Departure, Fill, Grant, Leaving}
   * A departure of a queue whose policy does not decide passes at once. Another is held until its engine's verdict,
   * which may mark or discard it; the scheduler gives no grant meanwhile. Packets that are discarded already
   * are not asked about. Engines see a departure one cycle after it came. They are asked about a group once, at its first
-  * packet, with the bytes and packets of all: a mark marks those that are ECT and discards those that are Not-ECT. The other
+  * packet, with the bytes and packets of all: a mark marks those that are ECT and discards those that are Not-ECT, but for a jumbo
+  * frame in transit, which is asked about with the ECN of its header and loses no packet when that is marked. The other
   * packets wait for the answer (`holding`).
   *
   * `settled` is what an apply waits for: nothing of that queue is between its grant and its release. The scheduler holds
@@ -52,7 +53,11 @@ class Release(c: WeirConfig) extends Component {
   private val (waits, passes) = {
     val next = io.leaving
     val decided = !next.discard && next.first && io.decides(next.queue.resized)
-    (RegNext(next.valid && decided) init False, RegNext(next.valid && !decided) init False)
+    val waits, passes = RegInit(False)
+    waits := next.valid && decided
+    passes := next.valid && !decided
+    // of a group that is empty
+    if (c.jumbo) (waits && !came.dead, passes || (waits && came.dead)) else (waits, passes)
   }
 
   private val question = new Area {
@@ -104,16 +109,17 @@ class Release(c: WeirConfig) extends Component {
     decided := packet
     when(!packet.descriptor.exempt) {
       val marks = verdict.action === Action.mark
-      val drops = verdict.action === Action.drop ||
-        (if (c.jumbo) marks && packet.descriptor.ecn === Ecn.notEct else False)
-      val ce = if (c.jumbo) packet.descriptor.ecn === Ecn.ce else False
+      val notEct = if (c.jumbo) packet.descriptor.ecn === Ecn.notEct else False
+      val member = if (c.jumbo) packet.descriptor.member else False
+      val drops = verdict.action === Action.drop || (marks && notEct && !member)
+      val ce = if (c.jumbo) packet.descriptor.ecn === Ecn.ce || (notEct && member) else False
       decided.descriptor.mark := packet.descriptor.mark || (marks && !ce)
       decided.discard := drops
       decided.refused := verdict.action === Action.drop
       decided.sent := verdict.action =/= Action.drop
       decided.cause := verdict.cause
-      // marked at arrival: counted there
-      when((packet.descriptor.mark || ce) && marks)(decided.cause := Cause.none)
+      // marked at arrival: counted there; a packet in transit shows that its jumbo frame was selected
+      when((packet.descriptor.mark || (ce && !member)) && marks)(decided.cause := Cause.none)
     }
     decided
   }

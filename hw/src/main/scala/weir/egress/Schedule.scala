@@ -44,6 +44,9 @@ class Schedule(c: WeirConfig) extends Component {
     val held = in(Bits(c.queues bits))
     /** queues whose policy decides at departure */
     val decides = in(Bits(c.queues bits))
+    /** a packet of a group that waits is to be dropped: wants a slot, and gets it */
+    val partial = in Bool ()
+    val slot = out Bool ()
     /** a grant was given less than four cycles ago */
     val busy = out Bool ()
     /** a packet waits for the shaper alone */
@@ -86,18 +89,23 @@ class Schedule(c: WeirConfig) extends Component {
     val last = RegInit(False)
     val now = wanted.orR && !(last && sends)
     val granting = now && free
-    when(free && (sends || wanted.orR))(last := now)
+    when(free && (sends || wanted.orR || io.partial))(last := now || io.slot)
   }
-  val granting = sends && free && !trim.now
+  /** in turn with grants to send, behind those to discard */
+  val partial = new Area {
+    val now = io.partial && !trim.now && !(trim.last && sends)
+    io.slot := now && free
+  }
+  val granting = sends && free && !trim.now && !partial.now
   io.throttled := any && io.linkUp && !io.allowed
   io.grant.valid := granting || trim.granting
   io.grant.queue := Mux(trim.now, trim.queue, choice.queue)
   io.grant.discard := !io.linkUp || trim.now
   io.grant.cause := Mux(trim.now, U(Cause.front, 3 bits), Mux(io.linkUp, U(Cause.none, 3 bits), U(Cause.linkDown, 3 bits)))
-  io.busy := pause =/= 0 || deciding || io.walking || trim.wanted.orR
+  io.busy := pause =/= 0 || deciding || io.walking || trim.wanted.orR || io.partial
 
   when(pause =/= 0)(pause := pause - 1)
-  when(io.grant.valid)(pause := interval - 1)
+  when(io.grant.valid || io.slot)(pause := interval - 1)
   when(granting && !choice.strictly)(turn := choice.queue)
   when(io.departure.valid)(deciding := False)
   when(granting && io.linkUp && io.decides(choice.queue.resized))(deciding := True)

@@ -27,15 +27,22 @@ class Sums(c: WeirConfig) extends Component {
 
   private val packet = io.departure.descriptor
   private val present = !io.departure.discard
-  private val header = packet.ipOffset @@ U(0, 2 bits)
+  /** VLAN tags of the group's first packet; a packet in transit that is not IP does not tell its own */
+  private val tags = Reg(UInt(2 bits))
+  private val header = (packet.member ? tags | packet.ipOffset) @@ U(0, 2 bits)
   private val first = io.departure.first
   private val member = io.departure.valid && io.departure.sent && !(first && io.departure.last)
 
+  /** a jumbo frame in transit: its first departure is no packet, but all that is before them, table included */
+  private val opens = packet.header
+
   val sums = new Area {
+    val transit = RegNextWhen(opens, member && first)
+    val removed = RegNextWhen(io.departure.group.removed, member && first)
+    val gone = RegNextWhen((io.departure.group.removed =/= 0) ? io.departure.group.front | U(0, c.memberWidth bits), member && first)
     val l3 = Reg(Bool())
     /** of the whole group: it may change meanwhile */
     val tick = RegNextWhen(io.tick, member && first)
-    val tags = Reg(UInt(2 bits))
     val bytes, lengths = Reg(c.length)
     val entries, packets = Reg(UInt(c.memberWidth bits))
     val notEct, ect0, ect1 = Reg(Bool())
@@ -49,14 +56,16 @@ class Sums(c: WeirConfig) extends Component {
     private def added(sum: UInt, start: UInt, value: UInt): UInt = (first ? start.resize(widthOf(sum)) | sum) + value.resize(widthOf(sum))
     when(member) {
       bytes := added(bytes, headers, present ? (packet.length - 10 - header) | U(4, c.lengthWidth bits))
+      when(opens)(bytes := packet.length)
+      when(packet.member)(bytes := bytes + (present ? inner | U(0, c.lengthWidth bits)))
       lengths := added(lengths, U(0), inner)
       entries := added(entries, U(0), U(1))
-      packets := added(packets, U(0), present.asUInt)
+      packets := added(packets, U(0), (present && !opens).asUInt)
       notEct := (!first && notEct) || among(Ecn.notEct)
       ect0 := (!first && ect0) || among(Ecn.ect0)
       ect1 := (!first && ect1) || among(Ecn.ect1)
       when(first) {
-        l3 := form && packet.ipVersion === IpVersion.v4
+        l3 := (form || opens) && packet.ipVersion === IpVersion.v4
         tags := packet.ipOffset
       }
     }
@@ -80,6 +89,9 @@ class Sums(c: WeirConfig) extends Component {
 
   io.group.valid := last(5)
   io.group.grouped := True
+  io.group.transit := sums.transit
+  io.group.gone := sums.gone
+  io.group.removed := sums.removed
   io.group.count := sums.entries
   io.group.packets := sums.packets
   io.group.outerBytes := sums.bytes
@@ -87,7 +99,7 @@ class Sums(c: WeirConfig) extends Component {
   io.group.ecn := Ecn.ect0
   when(sums.ect1 && !sums.ect0)(io.group.ecn := Ecn.ect1)
   when(sums.notEct)(io.group.ecn := Ecn.notEct)
-  io.group.tags := sums.tags
+  io.group.tags := tags
   io.group.l3 := sums.l3
   io.group.tick := sums.tick
 
@@ -108,7 +120,7 @@ class Sums(c: WeirConfig) extends Component {
       when(difference(47 downto 16) =/= 0)(entry.spacing.setAll())
       when(first1)(entry.spacing := 0)
     }
-    io.entry.valid := steps(4)
+    io.entry.valid := steps(4) && !sums.transit
     io.entry.payload := entry
   }
 }

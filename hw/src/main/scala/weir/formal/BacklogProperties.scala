@@ -21,7 +21,7 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
   val dut: Backlog = leak match {
     case Some("once") => new Backlog(c) {
       when(queues(0).refunded && queues(0).leaving) {
-        queues(0).changePackets := queues(0).entered.asUInt.resize(3).asSInt - 1
+        queues(0).changePackets := (io.enter.count.resize(9).asSInt & S(9 bits, default -> queues(0).entered)).resize(11) - io.refund.count.resize(11).asSInt
       }
     }
     case Some("silent") => new Backlog(c) {
@@ -61,7 +61,7 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
       val shown = RegNext(sum) init 0
     }
     val bytes = new Sum(_.length)
-    val packets = new Sum(_ => U(1, 1 bits))
+    val packets = new Sum(_.packets)
     val cells = new Sum(_.cells)
     val frames = new Sum(_ => U(1, 1 bits), frames = true)
     assume(frames.next <= packets.next)

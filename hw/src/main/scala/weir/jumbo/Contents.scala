@@ -84,6 +84,7 @@ class Contents(c: WeirConfig) extends Component {
     val before = RegNextWhen(header.before, opens)
     val start = RegNextWhen((header.end >= 4).asBits ## header.end(1 downto 0), opens)
     val tags = RegNextWhen(p.tags, opens)
+    val transit = RegNextWhen(p.transit, opens)
     val totalEnd = next(header.total +^ ((p.tags +^ U(3, 3 bits)) << 2) + 2, 1)
 
     /** entries from the start of this word on */
@@ -191,6 +192,8 @@ class Contents(c: WeirConfig) extends Component {
     ((verdict.adds && !verdict.wrong) ? U(RowKind.good, 2 bits) | U(RowKind.malformed, 2 bits)))
   io.row.start := table.start.asUInt
   io.row.tags := table.tags
+  io.row.quads := (table.before >> 2).resized
+  io.row.transit := table.transit
   io.row.present := row.present
   io.row.lengths := Vec(row.lengths)
 }

@@ -37,6 +37,8 @@ class Lengths(c: WeirConfig) extends Component {
     val start = UInt(3 bits)
     val tags = UInt(2 bits)
     val length = c.length
+    val quads = UInt(9 bits)
+    val transit = Bool()
   }
 
   /** Takes the lengths out of a row one by one. */
@@ -57,6 +59,8 @@ class Lengths(c: WeirConfig) extends Component {
     output.kind := row.kind
     output.start := row.start
     output.tags := row.tags
+    output.quads := row.quads
+    output.transit := row.transit
     output.length := MuxOH(pick, row.lengths)
     row.ready := drop || (output.ready && done)
     when(output.fire) {
@@ -76,6 +80,8 @@ class Lengths(c: WeirConfig) extends Component {
     token.kind := chosen.kind
     token.start := chosen.start
     token.length := chosen.length
+    token.quads := chosen.quads
+    token.transit := chosen.transit
     // the Ethernet header has 14 + 4 * tags bytes, and bytes count from 0
     token.lastByte := chosen.length + ((chosen.tags +^ U(3, 3 bits)) << 2) + 1
     chosen.translateWith(token).halfPipe()

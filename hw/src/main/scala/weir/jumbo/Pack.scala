@@ -65,13 +65,27 @@ class Pack(c: WeirConfig) extends Component {
     val short = word.last && bytes =/= 0 && bytes <= 8
     val ends = !prefixing && (upper || short)
 
+    /** jumbo frames in transit of which enough words are there, and that have not been begun */
+    val ready = Reg(UInt(3 bits)) init 0
+    val starts = word.transit && !upper
+
     val sent = Stream(AxisBeat(width))
     val full = !word.last || bytes === 0
     private def kept(lane: Int) = if (lane == 15) full else full || bytes > lane
     val keep = B(for (lane <- 0 until 8) yield upper ? kept(lane + 8) | kept(lane))
     private def half(lane: Int) = upper ? word.data(width + 8 * lane, 8 bits) | word.data(8 * lane, 8 bits)
-    private val data = Cat(for (lane <- 0 until 8) yield keep(lane) ? half(lane) | B(0, 8 bits))
-    sent.valid := word.valid && (!prefixing || prefix.valid)
+    /** jumbo frames in transit, as they were taken */
+    val patches = StreamFifo(PatchJob(c), 8, latency = 1)
+    patches.io.push.valid := io.group.fire && io.group.grouped && io.group.transit
+    patches.io.push.gone := io.group.gone
+    patches.io.push.removed := io.group.removed
+    patches.io.push.tags := io.group.tags
+    patches.io.push.l3 := io.group.l3
+    val patch = new TransitPatch(c)
+    patch.io.job := patches.io.pop.payload
+    patch.io.data := Cat(for (lane <- 0 until 8) yield half(lane))
+    private val data = Cat(for (lane <- 0 until 8) yield keep(lane) ? patch.io.patched(8 * lane, 8 bits) | B(0, 8 bits))
+    sent.valid := word.valid && (!prefixing || prefix.valid) && (!starts || ready =/= 0)
     sent.tdata := Meaningful(word.valid)(data)
     sent.tkeep := keep
     sent.tlast := word.last && ends
@@ -83,6 +97,12 @@ class Pack(c: WeirConfig) extends Component {
     }
     prefix.ready := sent.ready && word.valid && prefixing
     word.ready := sent.ready && ends
+    private val started = sent.fire && starts
+    patch.io.opens := starts
+    patch.io.fire := sent.fire
+    patches.io.pop.ready := started
+    when(realign.io.enoughTransit && !started)(ready := ready + 1)
+    when(!realign.io.enoughTransit && started)(ready := ready - 1)
     when(sent.fire) {
       upper := prefixing ? (prefix.last && prefix.joint) | !ends
       begun := prefixing && prefix.last && !prefix.joint

@@ -7,6 +7,13 @@ import weir.WeirConfig
 case class PackGroup(c: WeirConfig) extends Bundle {
   /** a jumbo frame is built; else the frame is sent as it is */
   val grouped = Bool()
+  /** it is sent behind what goes before its packets, table included, which comes as the first packet's words; of `count`,
+    * `averageLength`, `ecn` and `tick` nothing counts, and it has no entries
+    */
+  val transit = Bool()
+  /** packets at its front that were dropped while it waited, and their bytes */
+  val gone = UInt(9 bits)
+  val removed = c.length
   /** entries of the table, dropped packets included: 1 to 448 */
   val count = UInt(9 bits)
   /** entries with a length, 1 to 448 */
@@ -55,6 +62,8 @@ case class PackedWord(c: WeirConfig) extends Bundle {
   val data = Bits(c.wordWidth bits)
   /** first of a jumbo frame: its header and table go before it */
   val jumbo = Bool()
+  /** first of a jumbo frame in transit: it waits until enough words are there */
+  val transit = Bool()
   val last = Bool()
   /** bytes of the last word, 0 = 16 */
   val lastBytes = UInt(4 bits)

@@ -23,6 +23,8 @@ class PackRealign(c: WeirConfig) extends Component {
     val headerWord = master(Flow(PackHeaderWord(c)))
     /** so many words of the group are there that it can be begun */
     val enough = out Bool ()
+    /** of a jumbo frame in transit */
+    val enoughTransit = out Bool ()
     val packed = master(Stream(PackedWord(c)))
     /** something is inside */
     val busy = out Bool ()
@@ -33,13 +35,16 @@ class PackRealign(c: WeirConfig) extends Component {
   val frame = new Area {
     val open = RegInit(False)
     val grouped = Reg(Bool())
+    val transit = Reg(Bool())
     io.group.ready := !open && !(io.group.grouped && io.headerBusy)
     val single = open ? !grouped | (io.group.valid && !io.group.grouped)
     when(io.group.fire) {
       open := True
       grouped := io.group.grouped
+      transit := io.group.transit
     }
-    io.opened.valid := io.group.fire && io.group.grouped
+    val opens = io.group.fire && io.group.grouped
+    io.opened.valid := opens && !io.group.transit
     io.opened.payload := io.group.payload
   }
 
@@ -61,6 +66,8 @@ class PackRealign(c: WeirConfig) extends Component {
     val tags = Reg(UInt(2 bits))
     val left = Reg(UInt(9 bits))
     val isFirst, isLast = Reg(Bool())
+    /** the words are those of a header that goes as it is */
+    val whole = frame.transit && isFirst
     /** number of the word, up to 3 */
     val place = Reg(UInt(2 bits))
     /** where its bytes go: byte i of a word to i + turn */
@@ -68,15 +75,15 @@ class PackRealign(c: WeirConfig) extends Component {
     /** bytes left of the words before */
     val fill = Reg(UInt(4 bits))
     /** words that are needed before the frame is begun */
-    val needed = Reg(UInt(6 bits))
+    val needed = Reg(UInt(8 bits))
 
     val ends = io.word.last && isLast
     /** bytes of the word that stay */
     val bytes = UInt(5 bits)
     private val lastBytes = (io.word.lastBytes === 0) ## io.word.lastBytes
     bytes := io.word.last ? lastBytes.asUInt | U(16, 5 bits)
-    when(place === 0)(bytes := (tags === 0) ? U(2, 5 bits) | U(0, 5 bits))
-    when(place === 1)(bytes := tags.mux(1 -> U(14, 5 bits), 2 -> U(10, 5 bits), default -> U(16, 5 bits)))
+    when(place === 0 && !whole)(bytes := (tags === 0) ? U(2, 5 bits) | U(0, 5 bits))
+    when(place === 1 && !whole)(bytes := tags.mux(1 -> U(14, 5 bits), 2 -> U(10, 5 bits), default -> U(16, 5 bits)))
     val sum = fill.resize(5) + bytes
     val full = sum.msb
     val over = full && sum(3 downto 0) =/= 0
@@ -98,7 +105,7 @@ class PackRealign(c: WeirConfig) extends Component {
     private val group = io.group.payload
     /** the packets begin in the upper half of a beat */
     private val start = (group.odd =/= group.count(0)) ? U(4, 4 bits) | U(0, 4 bits)
-    when(io.opened.valid) {
+    when(frame.opens) {
       tags := group.tags
       left := group.packets
       isFirst := True
@@ -108,12 +115,22 @@ class PackRealign(c: WeirConfig) extends Component {
       turn := start + headerTurn(group.tags)
       needed := 3
       // Behind two tags a packet of 27 bytes has four words for 3 7/8 beats with its entry.
-      when(group.tags === 2)(needed := (group.packets >> 3) + U(3, 6 bits))
+      when(group.tags === 2)(needed := (group.packets >> 3) + U(3, needed.getWidth bits))
+      // A table that comes in words costs a quarter of a word a packet, a packet of 20 bytes has three words for 2 1/2 beats.
+      when(group.transit) {
+        left := group.packets + 1
+        isLast := False
+        fill := 0
+        turn := 0
+        needed := ((group.packets >> 2) +^ (group.packets >> 3)).resize(needed.getWidth) + 4
+      }
     }
-    io.headerWord.valid := takes && isFirst && place =/= 3
+    io.headerWord.valid := takes && isFirst && place =/= 3 && !frame.transit
     io.headerWord.index := place
     io.headerWord.data := io.word.data
-    io.enough := takes && needed =/= 0 && (needed === 1 || ends)
+    private val enough = takes && needed =/= 0 && (needed === 1 || ends)
+    io.enough := enough && !frame.transit
+    io.enoughTransit := enough && frame.transit
   }
   when(io.word.fire && io.word.last && (packet.isLast || direct))(frame.open := False)
 
@@ -132,7 +149,7 @@ class PackRealign(c: WeirConfig) extends Component {
     val fresh = Reg(Bool())
     /** bytes that the words before have filled */
     val below = Reg(Bits(16 bits))
-    val emits, jumbo, last = Reg(Bool())
+    val emits, jumbo, transit, last = Reg(Bool())
     val lastBytes = Reg(UInt(4 bits))
 
     when(turned.free)(turned.valid := False)
@@ -140,7 +157,8 @@ class PackRealign(c: WeirConfig) extends Component {
       turned.valid := True
       below := False ## B(for (lane <- 0 until 15) yield packet.fill > lane)
       emits := packet.full || packet.ends
-      jumbo := fresh
+      jumbo := fresh && !frame.transit
+      transit := fresh && frame.transit
       last := packet.ends && !packet.over
       lastBytes := packet.sum(3 downto 0)
       when(packet.full || packet.ends)(fresh := False)
@@ -153,10 +171,11 @@ class PackRealign(c: WeirConfig) extends Component {
       below.setAll()
       emits := True
       jumbo := False
+      transit := False
       last := True
       lastBytes := turned.restBytes
     }
-    when(io.opened.valid)(fresh := True)
+    when(frame.opens)(fresh := True)
   }
 
   val merged = new Area {
@@ -170,6 +189,7 @@ class PackRealign(c: WeirConfig) extends Component {
   io.packed.valid := turned.valid ? stage.emits | (direct && io.word.valid)
   io.packed.data := turned.valid ? merged.full | io.word.data
   io.packed.jumbo := turned.valid && stage.jumbo
+  io.packed.transit := turned.valid && stage.transit
   io.packed.last := turned.valid ? stage.last | io.word.last
   io.packed.lastBytes := turned.valid ? stage.lastBytes | io.word.lastBytes
   io.busy := frame.open || turned.valid || turned.rest

@@ -87,7 +87,7 @@ class Realign(c: WeirConfig) extends Component {
     now.exempt := address(0) === 0x01 && address(1) === 0x80 && address(2) === 0xc2 && address(3) === 0 &&
       address(4) === 0 && address(5)(7 downto 4) === 0
     now.dscp := (now.isV4 ? aligned.start(15 downto 10) | aligned.start(3 downto 0) ## aligned.start(15 downto 14)).asUInt
-    now.isIp := !now.isV4 || (ihl >= 5 && (ihl << 2) <= p.length)
+    now.isIp := (!p.header || p.l3) && (!now.isV4 || (ihl >= 5 && (ihl << 2) <= p.length))
     private val congested = p.l3 && p.outerEcn === Ecn.ce
     private val notEct = now.inner === Ecn.notEct
     now.discard := congested && notEct
@@ -101,7 +101,7 @@ class Realign(c: WeirConfig) extends Component {
     val kept = RegNextWhen(now, valid)
     val packet = isFirst ? now | kept
     private val isV4 = RegNextWhen(now.isV4, valid)
-    val wrong = isFirst && ((!now.isV4 && version =/= 6) || (!p.opens && isV4 =/= now.isV4))
+    val wrong = isFirst && !p.header && ((!now.isV4 && version =/= 6) || (!p.opens && isV4 =/= now.isV4))
   }
 
   /** EtherType and ECN are in place; the packet's length and checksum have been found. */
@@ -119,15 +119,16 @@ class Realign(c: WeirConfig) extends Component {
       fixed(at) := etherType(7 downto 0)
       fixed(at + 1) := etherType(15 downto 8)
     }
-    putType(12, isFirst && p.tags === 0)
-    putType(0, isSecond && p.tags === 1)
-    putType(4, isSecond && p.tags === 2)
+    private val inner = !p.header
+    putType(12, inner && isFirst && p.tags === 0)
+    putType(0, inner && isSecond && p.tags === 1)
+    putType(4, inner && isSecond && p.tags === 2)
     private def putEcn(at: Int, enable: Bool): Unit = when(enable) {
       when(packet.isV4) { fixed(at)(1 downto 0) := packet.ecn.asBits } otherwise { fixed(at)(5 downto 4) := packet.ecn.asBits }
     }
-    putEcn(15, isFirst && p.tags === 0)
-    putEcn(3, isSecond && p.tags === 1)
-    putEcn(7, isSecond && p.tags === 2)
+    putEcn(15, inner && isFirst && p.tags === 0)
+    putEcn(3, inner && isSecond && p.tags === 1)
+    putEcn(7, inner && isSecond && p.tags === 2)
 
     val valid = RegNextWhen(aligned.valid, go) init False
     val place = RegNextWhen(p, taken)
@@ -157,7 +158,7 @@ class Realign(c: WeirConfig) extends Component {
         default(change := 0)
       }
     }
-    private val sums = packet.isV4 && !p.isEnd
+    private val sums = packet.isV4 && inner && !p.isEnd
     val sumAt8 = RegNextWhen(sums && isSecond && p.tags === 0, taken)
     val sumAt12 = RegNextWhen(sums && isSecond && p.tags === 1, taken)
     val sumAt0 = RegNextWhen(sums && p.number === 2 && p.tags(1), taken)
@@ -167,6 +168,7 @@ class Realign(c: WeirConfig) extends Component {
   result.valid := marked.valid
   go := result.ready
   result.isEnd := marked.place.isEnd
+  result.header := marked.place.header
   private val corrected = (marked.sum.asSInt + marked.change.resize(16 bits)).asBits
   private val finished = Vec(marked.data.map(b => CombInit(b)))
   for ((at, enable) <- Seq(0 -> marked.sumAt0, 8 -> marked.sumAt8, 12 -> marked.sumAt12)) when(enable) {
@@ -178,7 +180,7 @@ class Realign(c: WeirConfig) extends Component {
   result.last := marked.place.last
   result.index := marked.place.index
   result.wrong := marked.wrong ||
-    (marked.place.number === 1 && (marked.own.resize(17 bits) =/= marked.expected || marked.nested))
+    (marked.place.number === 1 && !marked.place.header && (marked.own.resize(17 bits) =/= marked.expected || marked.nested))
   result.discard := marked.about.discard
   result.length := marked.frameLength
   result.payload.queue := marked.queue
@@ -186,7 +188,7 @@ class Realign(c: WeirConfig) extends Component {
   result.ecn := marked.about.isIp ? marked.about.ecn | U(Ecn.notEct, 2 bits)
   result.ipVersion := !marked.about.isIp ? U(IpVersion.none, 2 bits) |
     (marked.about.isV4 ? U(IpVersion.v4, 2 bits) | U(IpVersion.v6, 2 bits))
-  result.ipOffset := marked.about.isIp ? marked.place.tags | U(0, 2 bits)
+  result.ipOffset := (marked.about.isIp || marked.place.header) ? marked.place.tags | U(0, 2 bits)
 
   private val held = result.s2mPipe()
   io.word << held.m2sPipe()

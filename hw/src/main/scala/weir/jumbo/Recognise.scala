@@ -8,7 +8,7 @@ import weir.frame.{IngressEnd, IngressWord}
 
 /** Tells jumbo frames from others by their first two words.
   *
-  * `push` has everything that has to wait, in the cycle in which it comes: all words but those that are only table. A word
+  * `push` has everything that has to wait, in the cycle in which it comes: all words but those that are only table; in transit all. A word
   * of the L3 form is a guess until [[Contents]] has seen the whole IPv4 header. `piece` follows one cycle later: the words
   * of jumbo frames that are not refused, from the second on. Reset: no frame is open.
   */
@@ -86,6 +86,7 @@ class Recognise(c: WeirConfig) extends Component {
   val frame = new Area {
     val forms = RegNextWhen(second.forms, place.isSecond) init 0
     val refused = RegNextWhen(io.refuse, place.isSecond)
+    val transit = RegNextWhen(io.config.transit, place.isSecond)
     val ihl = RegNextWhen(second.ihl, place.isSecond)
     val open = RegInit(False)
     when(place.isSecond) { open := True }
@@ -96,7 +97,7 @@ class Recognise(c: WeirConfig) extends Component {
   }
 
   private val arrives = io.word.valid || io.end.valid
-  io.push.valid := arrives && !(frame.follows && io.table && io.word.valid && !io.word.first && !io.end.valid)
+  io.push.valid := arrives && !(frame.follows && io.table && !frame.transit && io.word.valid && !io.word.first && !io.end.valid)
   io.push.data := io.word.data
   io.push.index := io.word.index
   io.push.hasWord := io.word.valid
@@ -127,5 +128,6 @@ class Recognise(c: WeirConfig) extends Component {
     io.piece.tags := JumboForm.tags(frame.forms)
     io.piece.ihl := frame.ihl
     io.piece.before := first.tail
+    io.piece.transit := frame.transit
   }
 }

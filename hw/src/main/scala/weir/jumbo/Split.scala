@@ -11,6 +11,8 @@ import weir.csr.FrameEnd
   * with an outer IPv4 header its verdict has to be there before its first word moves. A packet of L bytes behind E
   * bytes of Ethernet header costs ceil((E + L) / 16) cycles.
   *
+  * In transit all that is before the packets is cut first, as if it were one: its words are those of the frame.
+  *
   * Words of the jumbo frame are in `low` and `high`, the packet's first byte in `low`. The window of 16 bytes that becomes a
   * word starts at byte `at` of the two, or up to 14 bytes before them where the Ethernet header stands in its stead.
   *
@@ -56,6 +58,8 @@ class Split(c: WeirConfig) extends Component {
     val behind = Reg(Bits(32 bits))
     val tags = Reg(UInt(2 bits))
     val l3 = Reg(Bool())
+    /** its packets stay together */
+    val transit = Reg(Bool())
     val outerEcn = Reg(UInt(2 bits))
     /** its last word, or its end without a word, has been taken */
     val ended = Reg(Bool())
@@ -81,6 +85,8 @@ class Split(c: WeirConfig) extends Component {
     /** no packet of the frame has been cut */
     val fresh = Reg(Bool())
     val opens = Reg(Bool())
+    /** no packet, but all that is before the packets */
+    val header = Reg(Bool())
     val length, lastByte = Reg(c.length)
     val number = Reg(UInt(2 bits))
     val index = Reg(UInt(log2Up(c.wordsPerCell) bits))
@@ -103,6 +109,7 @@ class Split(c: WeirConfig) extends Component {
     at := middle
     when(isFirst && frame.tags === 1)(at := window.at + 12)
     when(isFirst && frame.tags === 2)(at := window.at + 8)
+    when(packet.header)(at := 0)
     when(isFirst) {
       // `at` of the last word is that of the first, less the tags, modulo 16
       packet.end := (window.at.asUInt(3 downto 0) - (frame.tags @@ U(0, 2 bits))).resize(5 bits) + packet.lastByte(3 downto 0) + 1
@@ -114,12 +121,13 @@ class Split(c: WeirConfig) extends Component {
   io.item.window := window.high ## window.low
   io.item.shift := window.at.asUInt
   io.item.place.isEnd := False
+  io.item.place.header := packet.header
   io.item.place.number := packet.number
   io.item.place.index := packet.index
   io.item.place.last := packet.last
   io.item.place.opens := packet.opens
   io.item.place.tags := frame.tags
-  io.item.place.l3 := frame.l3
+  io.item.place.l3 := frame.l3 && (packet.header || !frame.transit)
   io.item.place.outerEcn := frame.outerEcn
   io.item.place.length := packet.length
   io.item.place.lastByte := packet.lastByte
@@ -158,6 +166,27 @@ class Split(c: WeirConfig) extends Component {
     packet.active := False
     packet.fresh := True
   }
+  /** All that is before the packets goes first, as it came: a packet whose IP header is the frame's own. */
+  private def beginHeader(): Unit = {
+    val length = (token.quads << 2).resize(c.lengthWidth)
+    state := run
+    window.low := frame.first
+    window.empty := False
+    window.high := word.data
+    window.highValid := word.hasWord
+    window.at := (frame.tags @@ U(0, 2 bits)).resize(5 bits).asSInt
+    packet.active := isLength
+    packet.header := True
+    packet.opens := False
+    packet.length := length - 14 - (frame.tags @@ U(0, 2 bits))
+    packet.lastByte := length - 1
+    packet.left := (length - 1) >> 4
+    packet.last := False
+    packet.advances := True
+    packet.number := 0
+    packet.index := 0
+    packet.end := (length(3 downto 0) === 0).asUInt @@ length(3 downto 0)
+  }
   private def judge(): Unit = {
     io.token.ready := True
     frame.judged := True
@@ -179,6 +208,7 @@ class Split(c: WeirConfig) extends Component {
         frame.first := word.data
         frame.tags := JumboForm.tags(word.forms)
         frame.l3 := JumboForm.isL3(word.forms)
+        frame.transit := token.transit
         frame.judged := alone
         frame.malformed := word.hasEnd
         frame.overflow := !word.hasEnd && (alone || io.full)
@@ -193,6 +223,7 @@ class Split(c: WeirConfig) extends Component {
           (frame.tags(0) ? word.data(25 downto 24).asUInt | frame.first(121 downto 120).asUInt)
         begin()
         when(frame.l3)(state := third)
+        when(frame.transit)(beginHeader())
       }
     }
     is(third) {
@@ -234,6 +265,7 @@ class Split(c: WeirConfig) extends Component {
         packet.active := isLength
         when(isLength) {
           io.token.ready := True
+          packet.header := False
           packet.opens := packet.fresh
           packet.fresh := False
           packet.length := token.length

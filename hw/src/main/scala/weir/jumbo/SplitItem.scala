@@ -14,6 +14,8 @@ case class JumboFate(c: WeirConfig) extends Bundle {
 case class SplitPlace(c: WeirConfig) extends Bundle {
   /** the end of a jumbo frame instead of a word; its [[JumboFate]] is in the lowest bits of the data */
   val isEnd = Bool()
+  /** what is before the packets of a jumbo frame in transit, as a packet */
+  val header = Bool()
   /** number of the word in its packet's frame, 3 and more as 3 */
   val number = UInt(2 bits)
   /** place of the word in its cell */
@@ -22,7 +24,7 @@ case class SplitPlace(c: WeirConfig) extends Bundle {
   /** the jumbo frame's first packet */
   val opens = Bool()
   val tags = UInt(2 bits)
-  /** the outer header has an ECN field, which is `outerEcn` */
+  /** the outer header has an ECN field, which is `outerEcn` and concerns the packet */
   val l3 = Bool()
   val outerEcn = UInt(2 bits)
   /** of the IP packet */
@@ -45,6 +47,8 @@ case class SplitItem(c: WeirConfig) extends Bundle {
 /** A word of a packet's frame, or an end. */
 case class SplitWord(c: WeirConfig) extends Bundle {
   val isEnd = Bool()
+  /** as [[SplitPlace]] */
+  val header = Bool()
   val data = Bits(c.wordWidth bits)
   val first, last = Bool()
   val index = UInt(log2Up(c.wordsPerCell) bits)

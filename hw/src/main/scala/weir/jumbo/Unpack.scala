@@ -104,7 +104,7 @@ class Unpack(c: WeirConfig) extends Component {
 
     val count, discarded = Reg(UInt(9 bits)) init 0
     val discardedBytes = Reg(UInt(16 bits)) init 0
-    when(taken && word.last) { count := count + 1 }
+    when(taken && word.last && !word.header) { count := count + 1 }
     when(isWord && word.last && word.discard && !word.wrong && !lost) {
       discarded := discarded + 1
       discardedBytes := discardedBytes + word.length
@@ -130,6 +130,7 @@ class Unpack(c: WeirConfig) extends Component {
     io.packetEnd.valid := (plain.taken && plain.word.hasEnd) || (inner.taken && inner.word.last)
     private val overflows = plain.skip && plain.word.kind === FrameEnd.good
     e.inner := inner.offered
+    e.header := inner.offered && inner.word.header
     e.kind := overflows ? U(FrameEnd.overflow, 3 bits) | plain.word.kind
     e.bytes := plain.word.bytes
     e.meta.length := plain.word.bytes.resized

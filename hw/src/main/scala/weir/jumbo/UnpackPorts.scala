@@ -10,6 +10,8 @@ import weir.frame.FrameMeta
 case class UnpackConfig(c: WeirConfig) extends Bundle {
   /** jumbo frames are split; else they pass as any frame does */
   val split = Bool()
+  /** those that are split stay together: what is before their packets comes first, as a packet of its own */
+  val transit = Bool()
   /** of the L2 form */
   val etherType = Bits(16 bits)
   /** IPv4 protocol of the L3 form */
@@ -28,6 +30,8 @@ case class UnpackEnd(c: WeirConfig) extends Bundle {
   val bytes = UInt(24 bits)
   /** a packet of a jumbo frame: it counts only when a good [[JumboEnd]] follows */
   val inner = Bool()
+  /** no packet, but all that is before a jumbo frame's packets, which stay together (transit); `inner`, too */
+  val header = Bool()
 }
 
 /** The fate of a jumbo frame, and with it of all inner packets since the one before. */
@@ -86,6 +90,8 @@ case class JumboPiece(c: WeirConfig) extends Bundle {
   val ihl = UInt(4 bits)
   /** bytes 14 and 15 of the frame */
   val before = Bits(16 bits)
+  /** its packets stay together */
+  val transit = Bool()
 }
 
 /** What a row of lengths, or a token, says. */
@@ -105,6 +111,10 @@ case class LengthRow(c: WeirConfig) extends Bundle {
   /** where the first packet starts, in units of 4 bytes behind the start of the word with the jumbo header */
   val start = UInt(3 bits)
   val tags = UInt(2 bits)
+  /** all that is before the packets, in units of 4 bytes */
+  val quads = UInt(9 bits)
+  /** the packets stay together */
+  val transit = Bool()
   /** entries that have a length */
   val present = Bits(4 bits)
   val lengths = Vec(c.length, 4)
@@ -118,4 +128,7 @@ case class LengthToken(c: WeirConfig) extends Bundle {
   val length = c.length
   /** number of the last byte of its frame */
   val lastByte = c.length
+  /** as [[LengthRow]] */
+  val quads = UInt(9 bits)
+  val transit = Bool()
 }

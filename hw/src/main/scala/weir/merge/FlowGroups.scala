@@ -179,14 +179,16 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** the table by which its class or bypass was found is not that of the packet before */
     val epochs = Vec.fill(c.queues)(Reg(UInt(MatchResult.epochWidth bits)) init 0)
     private val ip = io.linked.descriptor.ipVersion =/= IpVersion.none
-    val renews = judged(ip && (tag.epoch =/= epochs(queue.resized) || mismatched && tag.kind =/= FlowKind.none))
-    when(comes && ip)(epochs(queue.resized) := tag.epoch)
+    val renews = judged(ip && !io.linked.transit && (tag.epoch =/= epochs(queue.resized) || mismatched && tag.kind =/= FlowKind.none))
+    when(comes && ip && !io.linked.transit)(epochs(queue.resized) := tag.epoch)
     /** its group is granted in this cycle, if it is the head */
     val grantedNow = judged(of(order.map(_.grants)))
     val fits = judged(withEntry <= entry.roomBytes && inner <= entry.roomSum && entry.count < maxCount)
-    val mayJoin = judged(merges && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4) && !mismatched)
-    val known = judged(tag.kind.msb && sweep.done)
-    val unknown = judged(tag.kind === FlowKind.unknown)
+    /** a jumbo frame in transit: its groups are made already, and it is in no order with others */
+    val transit = judged(io.linked.transit)
+    val mayJoin = judged(merges && !io.linked.transit && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4) && !mismatched)
+    val known = judged(tag.kind.msb && sweep.done && !io.linked.transit)
+    val unknown = judged(tag.kind === FlowKind.unknown && !io.linked.transit)
     val slot = RegNextWhen(tag.slot, comes)
     val inQueue = RegNextWhen(queue, comes)
 
@@ -252,9 +254,10 @@ class FlowGroups(c: WeirConfig) extends Component {
     place.klass := slot.resized
     io.close.valid := writes && classed && alive && !joins
     io.close.payload := place
-    io.put.valid := valid && !joins && !opensClass
+    // a jumbo frame in transit is put with its last packet: before that it could not be granted
+    io.put.valid := valid && Mux(transit, link.last, !joins && !opensClass)
     io.put.queue := link.queue
-    io.put.id := link.id
+    io.put.id := Mux(transit && link.joins, link.head, link.id)
     io.park.valid := opensClass
     io.park.place := place
     io.park.id := link.id
@@ -275,6 +278,13 @@ class FlowGroups(c: WeirConfig) extends Component {
     io.link.group.ce := becomes.ce
     io.link.group.notEct := becomes.notEct
     io.link.group.l3 := joins ? joined.l3 | opened.l3
+    io.link.group.transit := False
+    when(transit) {
+      io.link.joins := link.joins
+      io.link.head := link.head
+      io.link.before := link.before
+      io.link.group := link.group
+    }
 
     private val settings = RegNext(io.l3 ## io.tick)
     /** for as long as a packet that was looked at before the change may come */
@@ -282,7 +292,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     private val changed = changes.passed.orR
     for ((list, q) <- order.zipWithIndex) {
       val here = valid && link.queue === q
-      list.opens := here && !joins
+      list.opens := here && !io.link.joins
       list.closesAll := (here && (unknown || renews)) || io.applied(q) || changed
       io.closeAll(q) := list.closesAll
     }

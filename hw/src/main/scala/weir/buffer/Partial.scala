@@ -1,0 +1,221 @@
+package weir.buffer
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.aqm.{Ecn, RedFamily, SerialMultiplier}
+import weir.csr.{ConfigWrite, LiveWords, RegisterMap}
+
+/** An arrival that RED selected and that was spared: packets that wait pay for it. */
+case class PartialSelection(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  /** UQ21.11 in the queue's unit */
+  val average = UInt(32 bits)
+  /** the policy's certain decision */
+  val forced = Bool()
+}
+
+/** A look at a group, or a packet to be dropped from one. */
+case class PartialStep(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  val id = c.descriptorId
+  /** nothing departs */
+  val looks = Bool()
+  /** no packet of its group is left */
+  val dies = Bool()
+}
+
+/** What a step has found: three cycles later. */
+case class PartialFound(c: WeirConfig) extends Bundle {
+  val descriptor = Descriptor(c)
+  /** the packet behind it */
+  val next = c.descriptorId
+  val group = GroupSize(c)
+}
+
+/** A group as it has become. */
+case class PartialUpdate(c: WeirConfig) extends Bundle {
+  val id = c.descriptorId
+  /** its first packet */
+  val next = c.descriptorId
+  val group = GroupSize(c)
+}
+
+/** MRED and DDF (paper 000; docs/modules/transit.md): the share of a jumbo frame that is dropped, or marked, in place of a jumbo frame that
+  * RED selected.
+  *
+  * Takes selections one after the other: looks at the first jumbo frame of the queue's list, computes k = clamp(ceil(f · N), 1, N),
+  * f = f_lo + (f_hi − f_lo) · (avg − min) / (max − min) within [f_lo, f_hi], and drops the first k packets, each in a slot of the
+  * scheduler. About 25 cycles a selection and four a packet, eight if frames are sent meanwhile. While its group is at the queue's head the
+  * queue gets no grant. A selection that finds no group is void. One multiplier. At reset idle.
+  */
+class Partial(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    val config = slave(Flow(ConfigWrite(c)))
+    val selection = slave(Flow(PartialSelection(c)))
+    /** one more selection fits */
+    val room = out Bool ()
+    /** queues with a group that packets can be dropped from */
+    val able = out(Bits(c.queues bits))
+    /** a group's last packet was linked; the first of a group departs */
+    val append, departs = slave(Flow(QueueGroup(c)))
+    /** a slot of the scheduler is wanted; it is given, and `step` valid with it */
+    val wants = out Bool ()
+    val slot = in Bool ()
+    val step = master(Flow(PartialStep(c)))
+    val found = slave(Flow(PartialFound(c)))
+    /** may wait for a link */
+    val update = master(Stream(PartialUpdate(c)))
+    /** heads of the queues; one that is loaded in this cycle */
+    val heads = in(Vec(c.descriptorId, c.queues))
+    val loaded = slave(Flow(QueueGroup(c)))
+    /** these queues get no grant */
+    val held = out(Bits(c.queues bits))
+    /** no selection of that queue waits or is being carried out */
+    val settled = out(Bits(c.queues bits))
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  private val words = new LiveWords(c,
+    Seq("MRED_LO", "MRED_HI", "MRED_SLOPE").map(RegisterMap.queue(_)) ++ RedFamily.named("RED_MIN", "RED_FLAGS"), io.config)
+  val list = new JumboList(c)
+  list.io.append << io.append
+  list.io.departs << io.departs
+  io.able := RegNext(list.io.any) init 0
+
+  val waiting = new StreamFifo(PartialSelection(c), 16, withAsyncRead = true, withBypass = true)
+  waiting.io.push.valid := io.selection.valid
+  waiting.io.push.payload := io.selection.payload
+  io.room := RegNext(waiting.io.availability > 4) init True
+  /** the selection that is being carried out */
+  val selection = waiting.io.pop.m2sPipe()
+  private val q: UInt = selection.payload.queue
+
+  object State extends SpinalEnum {
+    val idle, looking, sharing, dropping, waits, ending = newElement()
+  }
+  import State._
+  val state = RegInit(idle)
+
+  /** The group. */
+  val victim = new Area {
+    val id, next = Reg(c.descriptorId)
+    val group = Reg(GroupSize(c))
+    val tags = Reg(UInt(2 bits))
+    val marks = Reg(Bool())
+    val atHead = Reg(Bool())
+    /** packets that have not been marked */
+    val untouched = (group.packets - (marks ? group.front | U(0, c.memberWidth bits))).resize(c.memberWidth)
+    when(io.loaded.valid && io.loaded.queue === q)(atHead := io.loaded.id === id)
+  }
+
+  /** f, then k: one multiplication each. */
+  val share = new Area {
+    val multiplier = new SerialMultiplier
+    val minimum = words("RED_MIN", q).asUInt
+    val above = RegNext(selection.payload.average - minimum)
+    val below = RegNext(selection.payload.average < minimum)
+    val second = RegInit(False)
+    val slope = words.scaled("MRED_SLOPE", q)
+    val high = words("MRED_HI", q).asUInt
+    val low = words("MRED_LO", q).asUInt
+    val fraction = Reg(UInt(32 bits))
+    val steps = new weir.Steps(multiplier.io.done && !second, 4)
+    /** avg − min times the slope, in units of 2^-32, before the exponent */
+    private val product = multiplier.io.product(49 downto 0) << 4
+    private val coarse = RegNext(product |>> (slope.exponent(5 downto 3) @@ U(0, 3 bits)))
+    private val fine = RegNext(coarse |>> slope.exponent(2 downto 0))
+    private val sum = RegNext(fine +^ low.resize(fine.getWidth))
+    when(steps(3))(fraction := (sum > high.resize(sum.getWidth)) ? high | sum(31 downto 0))
+    multiplier.io.a := second ? fraction.resize(36) | (below ? U(0, 36 bits) | above.resize(36))
+    multiplier.io.b := second ? victim.untouched.resize(36) | slope.mantissa.resize(36)
+    multiplier.io.start := False
+    val known = multiplier.io.done && second
+    val count = (multiplier.io.product(40 downto 32) + (multiplier.io.product(31 downto 0) =/= 0).asUInt)
+    val atLeastOne = (count === 0) ? U(1, c.memberWidth bits) | count
+  }
+
+  val left = Reg(UInt(c.memberWidth bits))
+  selection.ready := False
+  io.wants := False
+  io.step.valid := io.slot
+  io.step.queue := q
+  io.step.id := victim.next
+  io.step.looks := False
+  io.step.dies := victim.group.packets === 1
+  io.update.valid := False
+  io.update.id := victim.id
+  io.update.next := victim.next
+  io.update.group := victim.group
+  list.io.remove.valid := False
+  list.io.remove.payload := q
+
+  private val first = list.io.first(q.resized)
+  switch(state) {
+    is(idle) {
+      share.second := False
+      io.step.id := first
+      io.step.looks := True
+      when(selection.valid && !list.io.any(q.resized))(selection.ready := True)
+      io.wants := selection.valid && list.io.known(q.resized)
+      when(io.slot) {
+        victim.id := first
+        victim.atHead := first === io.heads(q.resized)
+        share.multiplier.io.start := True
+        state := looking
+      }
+    }
+    is(looking) {
+      when(io.found.valid) {
+        victim.next := io.found.next
+        victim.group := io.found.group
+        victim.tags := io.found.descriptor.ipOffset
+        val begun = io.found.group.front =/= 0
+        val ect = words.flag("RED_FLAGS", "ECN", q) && io.found.descriptor.ecn =/= Ecn.notEct &&
+          !(selection.payload.forced && words.flag("RED_FLAGS", "HARDDROP", q))
+        victim.marks := begun ? (io.found.group.removed === 0) | ect
+      }
+      when(share.steps(4)) {
+        share.second := True
+        state := sharing
+        share.multiplier.io.start := True
+      }
+    }
+    is(sharing) {
+      when(share.known) {
+        left := share.atLeastOne
+        state := victim.marks ? ending | dropping
+        when(victim.marks)(victim.group.front := victim.group.front + share.atLeastOne)
+      }
+    }
+    is(dropping) {
+      io.wants := True
+      when(io.slot)(state := waits)
+    }
+    is(waits) {
+      when(io.found.valid) {
+        val inner = io.found.descriptor.length - 14 - (victim.tags @@ U(0, 2 bits))
+        victim.next := io.found.next
+        victim.group.packets := victim.group.packets - 1
+        victim.group.bytes := victim.group.bytes - io.found.descriptor.length
+        victim.group.front := victim.group.front + 1
+        victim.group.removed := victim.group.removed + inner
+        left := left - 1
+        state := (left === 1) ? ending | dropping
+      }
+    }
+    is(ending) {
+      io.update.valid := !io.departs.valid
+      when(io.update.fire) {
+        selection.ready := True
+        state := idle
+        list.io.remove.valid := victim.untouched === 0
+      }
+    }
+  }
+  private val active = state =/= idle
+  io.held := B(for (n <- 0 until c.queues) yield active && victim.atHead && q === n)
+  io.settled := B(for (n <- 0 until c.queues) yield !(active && q === n))
+  io.busy := waiting.io.occupancy =/= 0 || selection.valid || active
+}
