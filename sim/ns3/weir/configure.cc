@@ -42,7 +42,8 @@ void configureCore(struct weir *device, const Setup &setup) {
   check(weir_queue_apply(device, 0, &config));
   if (!setup.merge) return;
   const weir_jumbo jumbo{WEIR_JUMBO_OPAQUE, 0, golden::jumboProtocol, 1, setup.tick};
-  const weir_merge merge{WEIR_MERGE_FLOW, 0, 0, 0};
+  weir_merge merge{};
+  merge.mode = WEIR_MERGE_FLOW;
   check(weir_set_jumbo(device, &jumbo));
   check(weir_set_merge(device, 0, &merge));
 }
