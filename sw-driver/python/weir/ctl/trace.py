@@ -143,12 +143,12 @@ def _plot(context: Context, queue: int, count: int) -> int:
 
 
 def _row(r: weir.TraceRecord, trace: Any) -> tuple[Any, ...]:
-    """A record as weir_sim.trace.RECORD has it."""
+    """A record as weir_sim.trace.RECORD has it; libweir does not tell the packets of a frame in transit."""
     causes = [c.replace("-", "_") for c in ("none", "early", "forced", "overflow", "link-down", "front", "partial")]
     cause = r.cause.replace("-", "_")
     return (
         r.time_ns, ("arrival", "departure", "tick").index(r.kind), r.queue, ("accept", "mark", "drop").index(r.action),
-        causes.index(cause) if cause in causes else int(cause), r.ecn, r.exempt, r.marked, r.length, r.policy, r.unit,
+        causes.index(cause) if cause in causes else int(cause), r.ecn, r.exempt, r.marked, r.length, 0, r.policy, r.unit,
         r.bytes, r.packets, r.frames, r.average, r.count, r.p, r.draw / (1 << 24), r.idle_slots, r.sojourn_ns, r.number,
         *r.state,
     )  # fmt: skip
