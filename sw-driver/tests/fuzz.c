@@ -46,9 +46,14 @@ static void opens_no_nonsense(int rounds)
 		if (!draw(20))
 			memset(uri, "a:/@0."[draw(6)], draw(sizeof(uri) - 1));
 		uri[sizeof(uri) - 1] = '\0';
-		if (!strcmp(uri, "sim:full"))
-			continue; /* there is such a device, if the model is built */
-		REQUIRE(weir_open(uri, &w) < 0 && !w && *weir_error());
+		/* there is such a device, if the model is built */
+		if (weir_open(uri, &w) == 0 && !strncmp(uri, "sim:full", 8)) {
+			weir_close(w);
+			continue;
+		}
+		if (w)
+			fprintf(stderr, "'%s' was opened\n", uri);
+		REQUIRE(!w && *weir_error());
 	}
 }
 
