@@ -220,14 +220,15 @@ def test_every_field_of_a_record_is_decoded() -> None:
     assert (int(one["queue"]), int(one["kind"]), int(one["action"]), int(one["cause"])) == (2, 1, 2, 2)
     assert (int(two["queue"]), int(two["kind"]), int(two["marked"]), int(two["length"])) == (2, 1, 1, 60)
     assert int(two["sojourn_ns"]) == 0x2345_FFFF_FFFF
-    words[0, 1] = 0xF282_0123
+    words[0, 1], words[0, 2] = 0xF282_0123, 448 << 22 | 0x00214000 | 1514
     (one, _) = decode(words)
     assert (int(one["kind"]), int(one["ecn"]), int(one["exempt"])) == (0, 3, 1)
     assert float(one["p"]) == 1.5 and float(one["u"]) == 0.5
     assert float(one["avg"]) == (1 << 22 | 1 << 10) / 2**22
     assert (int(one["q_frames"]), int(one["q_packets"]), int(one["count"]), int(one["idle_slots"])) == (3, 7, 9, 12)
     assert (int(one["policy"]), int(one["unit"]), int(one["seq"])) == (1, 2, 99)
-    assert len(RECORD.names or ()) == 25
+    assert (int(one["packets"]), int(one["length"])) == (448, 1514)
+    assert len(RECORD.names or ()) == 26
 
 
 def test_link_down_drops_and_counts() -> None:
