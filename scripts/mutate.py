@@ -195,7 +195,7 @@ MUTANTS = (
     Mutant("Store", "does not wait for a cell", "((! word_waits) && (! jumbo_closes))", "(! jumbo_closes)"),
     Mutant("TransitPatch", "one packet more is cleared", "place_one = (place_left != 9'h0)", "place_one = 1'b1"),
     Mutant("TransitPatch", "a beat clears one entry at most", "place_two = (9'h001 < place_left)", "place_two = 1'b0"),
-    Mutant("TransitPatch", "the checksum is two bytes early", "(ip + 4'b0011)", "(ip + 4'b0010)"),
+    Mutant("TransitPatch", "entries that have been cleared count as left", "place_left <= (place_left - _zz_place_left)", "place_left <= place_left"),
     Mutant("JumboList", "a removed frame's follower is another's", "popping_from = (remove_valid ? _zz_popping_from : _zz_popping_from_1)",
            "popping_from = _zz_popping_from_1"),
     Mutant("JumboList", "a frame that leaves as one comes counts twice", "((! lists_1_appended) && lists_1_left)", "lists_1_left"),
