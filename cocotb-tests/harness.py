@@ -85,9 +85,11 @@ def run_bench(
         seeds: run once with each of these seeds; WEIR_SEED replaces them.
 
     Raises:
-        BenchError: the Verilog is missing or does not build, no test ran, or a test failed.
+        BenchError: the Verilog is missing or does not build, two benches share the name, no test ran, or a test failed.
     """
     __tracebackhide__ = True
+    if len(same := sorted((ROOT / "cocotb-tests").rglob(f"{module}.py"))) > 1:
+        raise BenchError(f"{module} is the name of {' and of '.join(str(s.relative_to(ROOT)) for s in same)}; rename one")
     source, top = verilog_of(unit, preset) if board is None else board_verilog(board)
     models = () if board is None else (ROOT / "cocotb-tests" / "models" / "ecp5_cells.v",)
     waves = os.environ.get("WAVES", "0") not in ("", "0")

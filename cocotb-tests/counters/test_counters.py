@@ -24,7 +24,7 @@ ARRIVALS = [
 ]
 # discard, cause, marked by the policy at departure
 DEPARTURES = (
-    [(False, 0, False)] * 4 + [(False, 1, True), (False, 2, True)] + [(True, cause, False) for cause in (1, 2, 4, 5)]
+    [(False, 0, False)] * 4 + [(False, 1, True), (False, 2, True)] + [(True, cause, False) for cause in (1, 2, 4, 5, 6)]
 )
 
 

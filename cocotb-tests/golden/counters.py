@@ -6,12 +6,12 @@ MASK64 = (1 << 64) - 1
 MASK48 = (1 << 48) - 1
 
 ACCEPT, MARK, DROP = range(3)
-NONE, EARLY, FORCED, OVERFLOW, LINK_DOWN, FRONT = range(6)
+NONE, EARLY, FORCED, OVERFLOW, LINK_DOWN, FRONT, PARTIAL = range(7)
 CE = 3
 
 QUEUE_COUNTERS = (
     "in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
-    "out", "link_down", "front", "head_dropped", "head_marked",
+    "out", "link_down", "front", "head_dropped", "head_marked", "partial",
 )  # fmt: skip
 CORE_COUNTERS = (
     "rx", "tx", "bad", "runt", "oversize", "ingress_overflow", "trace_lost", "malformed", "jumbo_in", "split_discarded",
@@ -88,7 +88,7 @@ class Counters:
     ) -> None:  # fmt: skip
         """One packet that left the buffer; `marked` by its policy at departure, `merged`: in a jumbo frame."""
         if discard:
-            name = {LINK_DOWN: "link_down", FRONT: "front"}.get(cause, "head_dropped")
+            name = {LINK_DOWN: "link_down", FRONT: "front", PARTIAL: "partial"}.get(cause, "head_dropped")
             self._queue(queue, name, length)
         else:
             self._queue(queue, "head_marked" if marked else "out", length)

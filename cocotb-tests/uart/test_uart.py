@@ -80,7 +80,7 @@ def test_the_line_at_1_mbaud(tmp_path: Path) -> None:
     """A snapshot without histograms stays under 5 ms unless every counter is beyond 2^32."""
     asked, times = tmp_path / "snapshots.json", tmp_path / "times.json"
     asked.write_text(json.dumps(snapshots()))
-    run_bench("UartBridge", "bench_line", env={"UART_FAST": 0, "UART_SNAPSHOTS": asked, "UART_TIMES": times})
+    run_bench("UartBridge", "bench_serial", env={"UART_FAST": 0, "UART_SNAPSHOTS": asked, "UART_TIMES": times})
     took = json.loads(times.read_text())
     for name, case in took.items():
         print(f"snapshot, {name}: {case['bytes']} bytes, {case['ms']} ms")
