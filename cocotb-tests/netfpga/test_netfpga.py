@@ -6,7 +6,7 @@ from harness import run_bench
 
 
 def test_output_queues() -> None:
-    run_bench("NetFpgaOutputQueues", "bench_output_queues")
+    run_bench("NetFpgaOutputQueues", "bench_output_queues", internals=["Widen*.collect_waiting"])
 
 
 def test_axi_lite_split() -> None:

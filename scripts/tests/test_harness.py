@@ -79,34 +79,54 @@ def out(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "out"
 
 
+def toy(testcase: str | list[str] | None = None, **settings: object) -> None:
+    """Runs the bench, which looks at one register behind the ports."""
+    harness.run_bench("Toy", "toy_bench", testcase, internals=["Toy.hidden"], **settings)  # type: ignore[arg-type]
+
+
+def test_what_is_not_named_is_not_to_be_seen(out: Path) -> None:
+    with pytest.raises(harness.BenchError, match="contains no child object named hidden"):
+        harness.run_bench("Toy", "toy_bench")
+
+
+def test_two_benches_of_one_name_are_refused(out: Path, folder: Path) -> None:
+    for place in ("a", "b"):
+        (folder / "cocotb-tests" / place).mkdir(parents=True, exist_ok=True)
+        (folder / "cocotb-tests" / place / "bench_x.py").write_text("")
+    with pytest.raises(
+        harness.BenchError, match=r"bench_x is the name of .*a/bench_x.py and of .*b/bench_x.py; rename one"
+    ):
+        harness.run_bench("Toy", "bench_x")
+
+
 def test_each_seed_is_a_run_of_its_own_and_can_be_repeated(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    harness.run_bench("Toy", "toy_bench", seeds=[1, 2])
+    toy(seeds=[1, 2])
     first, second = out.read_text().splitlines()
     assert first.split()[0] == "1" and second.split()[0] == "2"
     assert first.split()[1:] != second.split()[1:]
     monkeypatch.setenv("WEIR_SEED", "2")
-    harness.run_bench("Toy", "toy_bench", "passes", seeds=[1, 3])
+    toy("passes", seeds=[1, 3])
     assert out.read_text().splitlines()[2:] == [second]
 
 
 def test_a_failing_test_fails_and_is_named_with_its_seed(out: Path) -> None:
     with pytest.raises(harness.BenchError, match=r"breaks failed; seed 5 \(repeat with WEIR_SEED=5\)"):
-        harness.run_bench("Toy", "toy_bench", env={"BREAK": 1}, seeds=[5])
+        toy(env={"BREAK": 1}, seeds=[5])
 
 
 def test_a_simulation_that_ends_early_fails(out: Path) -> None:
     with pytest.raises(harness.BenchError, match="stops"):
-        harness.run_bench("Toy", "toy_bench", "stops", env={"STOP": 1})
+        toy("stops", env={"STOP": 1})
 
 
 def test_a_filter_that_matches_nothing_fails(out: Path) -> None:
     with pytest.raises(harness.BenchError, match="no test of toy_bench ran"):
-        harness.run_bench("Toy", "toy_bench", "pass")
+        toy("pass")
 
 
 def test_a_name_that_does_not_exist_beside_one_that_does_fails(out: Path) -> None:
     with pytest.raises(harness.BenchError, match="has no test passed"):
-        harness.run_bench("Toy", "toy_bench", ["passes", "passed"])
+        toy(["passes", "passed"])
 
 
 def test_missing_verilog_is_said_with_what_to_do(out: Path) -> None:
@@ -116,15 +136,15 @@ def test_missing_verilog_is_said_with_what_to_do(out: Path) -> None:
 
 def test_a_model_is_built_again_only_when_the_verilog_changed(out: Path, folder: Path) -> None:
     source = folder / "build" / "rtl" / "units" / "Toy.v"
-    harness.run_bench("Toy", "toy_bench")
-    digest = folder / "build" / "sim" / "Toy" / "digest"
+    toy()
+    digest = folder / "build" / "sim" / "Toy-internals" / "digest"
     before = digest.stat().st_mtime_ns
     source.write_text(VERILOG)
-    harness.run_bench("Toy", "toy_bench")
+    toy()
     assert digest.stat().st_mtime_ns == before
     source.write_text(VERILOG.replace("8'd0 : a", "8'd0 : a + 8'd1"))
     with pytest.raises(harness.BenchError, match="passes failed"):
-        harness.run_bench("Toy", "toy_bench")
+        toy()
     source.write_text(VERILOG)
 
 
@@ -136,6 +156,6 @@ def test_verilog_that_does_not_build_is_shown_with_verilators_words(out: Path, f
 
 def test_waves_are_dumped_on_demand(out: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAVES", "1")
-    harness.run_bench("Toy", "toy_bench")
-    (dump,) = (folder / "build" / "sim" / "Toy-waves" / "runs").glob("*/dump.vcd")
+    toy()
+    (dump,) = (folder / "build" / "sim" / "Toy-internals-waves" / "runs").glob("*/dump.vcd")
     assert "hidden" in dump.read_text()
