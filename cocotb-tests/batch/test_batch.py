@@ -14,13 +14,17 @@ from harness import run_bench
 
 DEPTH = 1024
 FIELDS = {"meta_length": 14, "meta_queue": 2, "meta_ecn": 2, "meta_exempt": 1, "chain_first": 11, "chain_cells": 8}
+WAIT = 30
+"""bits of the sum of spacings"""
 
 
 class Bench:
     def __init__(self, dut: Any, name: str) -> None:
         self.dut, self.rng = dut, seeded(name)
-        self.open: list[tuple[int, ...]] = []
-        self.sure: deque[tuple[tuple[int, ...], bool]] = deque()
+        self.open: list[tuple[tuple[int, ...], int]] = []
+        """what the jumbo frame has so far: fields, and the sum of spacings"""
+        self.sure: deque[tuple[tuple[int, ...], tuple[bool, int] | None]] = deque()
+        """what may go; of a jumbo frame's packet: it is the first, and the sum"""
         self.popped = self.direct = self.cycle = self.quiet = 0
         self.held: deque[int] = deque([0] * 3, maxlen=3)
 
@@ -29,6 +33,7 @@ class Bench:
             self.dut,
             push_valid=0,
             pushInner=0,
+            pushWaitNs=0,
             commit=0,
             rollback=0,
             ready=1,
@@ -40,7 +45,8 @@ class Bench:
     async def step(self, push: str = "", end: str = "", ready: bool = True) -> None:
         """One cycle; `push` is "plain" or "inner", `end` "commit" or "rollback"."""
         dut, rng = self.dut, self.rng
-        values = tuple(rng.getrandbits(w) for w in FIELDS.values())
+        values, wait = tuple(rng.getrandbits(w) for w in FIELDS.values()), rng.getrandbits(WAIT)
+        dut.pushWaitNs.value = wait
         dut.push_valid.value, dut.pushInner.value = int(bool(push)), int(push == "inner")
         for name, value in zip(FIELDS, values, strict=True):
             getattr(dut, f"push_payload_{name}").value = value
@@ -50,13 +56,15 @@ class Bench:
         if dut.room.value == 0:
             assert max(self.held) > DEPTH - 8, f"no room with {max(self.held)} of {DEPTH} held"
         if push == "plain":
-            self.sure.append((values, False))
+            self.sure.append((values, None))
         if dut.pop_valid.value == 1:
             assert ready, "gives an arrival that is not taken"
             got = tuple(int(getattr(dut, f"pop_payload_{name}").value) for name in FIELDS)
             assert self.sure, f"gives {got}, but nothing may go"
             expected, inner = self.sure.popleft()
-            assert got == expected and int(dut.popInner.value) == int(inner)
+            assert got == expected and int(dut.popInner.value) == (inner is not None)
+            if inner:
+                assert (int(dut.popFirst.value) == 1, int(dut.popWaitNs.value)) == inner
             self.popped += 1
             self.direct += int(push == "plain" and got == values)
         elif self.sure and ready:
@@ -65,9 +73,9 @@ class Bench:
         if dut.pop_valid.value == 1 or not ready or not self.sure:
             self.quiet = 0
         if push == "inner":
-            self.open.append(values)
+            self.open.append((values, wait))
         if end == "commit":
-            self.sure.extend((v, True) for v in self.open)
+            self.sure.extend((v, (n == 0, w)) for n, (v, w) in enumerate(self.open))
         if end:
             self.open.clear()
         await RisingEdge(dut.clk)

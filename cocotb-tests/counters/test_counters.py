@@ -72,6 +72,7 @@ class Bench:
             flow.value = 0
         for pin in (
             dut.io_evicted,
+            dut.io_hurried,
             dut.io_traceLost,
             dut.io_throttled,
             dut.io_snapshot,
@@ -140,6 +141,10 @@ class Bench:
         dut.io_evicted.value = evicted
         if evicted:
             model.evicted()
+        hurried = r.random() < self.rate
+        dut.io_hurried.value = hurried
+        if hurried:
+            model.hurried()
         ends = r.random() < self.rate
         dut.io_ingress_valid.value = ends
         if ends:

@@ -32,10 +32,10 @@ class Register:
     @property
     def jumbo(self) -> bool:
         """It exists only in builds that know jumbo frames."""
-        if self.name in ("MERGE", "MRED") or self.name.startswith(("MERGE_", "MRED_", "MATCH")):
+        if self.name in ("MERGE", "MRED", "SPACING") or self.name.startswith(("MERGE_", "MRED_", "MATCH")):
             return True
         return self.name.removesuffix("_LO").removesuffix("_HI").removesuffix("_PACKETS").removesuffix("_BYTES") in (
-            "JUMBO", "JUMBO_TYPE", "MALFORMED", "JUMBO_IN", "SPLIT_DISCARDED", "RX_WIRE", "JUMBO_OUT", "MERGED", "EVICTED"
+            "JUMBO", "JUMBO_TYPE", "MALFORMED", "JUMBO_IN", "SPLIT_DISCARDED", "RX_WIRE", "JUMBO_OUT", "MERGED", "EVICTED", "HURRIED"
         )  # fmt: skip
 
     @property

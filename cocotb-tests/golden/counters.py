@@ -15,9 +15,9 @@ QUEUE_COUNTERS = (
 )  # fmt: skip
 CORE_COUNTERS = (
     "rx", "tx", "bad", "runt", "oversize", "ingress_overflow", "trace_lost", "malformed", "jumbo_in", "split_discarded",
-    "rx_wire", "jumbo_out", "merged", "evicted",
+    "rx_wire", "jumbo_out", "merged", "evicted", "hurried",
 )  # fmt: skip
-JUMBO_COUNTERS = ("malformed", "jumbo_in", "split_discarded", "rx_wire", "jumbo_out", "merged", "evicted")
+JUMBO_COUNTERS = ("malformed", "jumbo_in", "split_discarded", "rx_wire", "jumbo_out", "merged", "evicted", "hurried")
 """Only in builds that know jumbo frames."""
 ENDS = (None, "bad", "runt", "oversize", "ingress_overflow", "malformed")
 
@@ -120,6 +120,10 @@ class Counters:
     def evicted(self) -> None:
         """One group that was closed because another flow needed its place."""
         self._core("evicted", 0)
+
+    def hurried(self) -> None:
+        """One packet that did not wait for all of its spacing."""
+        self._core("hurried", 0)
 
     def trace_lost(self) -> None:
         """One trace record that did not fit."""

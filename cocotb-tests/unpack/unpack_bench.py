@@ -40,6 +40,8 @@ class Sent:
     jumbo: bool = False
     malformed: bool = False
     packets: list[bytes] = field(default_factory=list)
+    waits: list[int] = field(default_factory=list)
+    """of each packet: sum of the spacings up to its own, ns"""
     discarded: int = 0
     discarded_bytes: int = 0
     end_cycle: int = -1
@@ -69,6 +71,7 @@ def judge(sent: Sent) -> Sent:
         sent.jumbo = True
         found = split(jumbo)
         sent.packets, sent.discarded, sent.discarded_bytes = found.frames, found.dropped, found.dropped_bytes
+        sent.waits = found.waits_ns
     return sent
 
 
@@ -105,7 +108,8 @@ class Bench:
         self._in_word = {name: getattr(d, f"word_payload_{name}") for name in ("data", *WORD)}
         self._in_meta = [getattr(d, f"end_payload_meta_{name}") for name in META]
         self._end = {
-            n: getattr(d, f"packetEnd_payload_{n}") for n in ("kind", "bytes", "inner", *(f"meta_{m}" for m in META))
+            n: getattr(d, f"packetEnd_payload_{n}")
+            for n in ("kind", "bytes", "inner", "waitNs", *(f"meta_{m}" for m in META))
         }
         self._jumbo = {
             n: getattr(d, f"jumbo_payload_{n}") for n in ("kind", "bytes", "count", "discarded", "discardedBytes")
@@ -305,8 +309,11 @@ class Bench:
             assert len(packets) == len(sent.packets), f"{len(packets)} packets, expected {len(sent.packets)}"
             assert (end["discarded"], end["discardedBytes"]) == (sent.discarded, sent.discarded_bytes)
         if not sent.malformed and sent.kind in (GOOD, BAD):
-            for given, frame in zip(packets, sent.packets, strict=False):
+            for given, frame, wait in zip(packets, sent.packets, sent.waits, strict=False):
                 self._check_packet(given, frame)
+                assert given.end["waitNs"] == min(wait, (1 << 30) - 1), (
+                    f"{given.end['waitNs']} ns, the table says {wait}"
+                )
 
     def _show_jumbo(self, sent: Sent) -> str:
         return f"{len(sent.data)} bytes {sent.data[:64].hex()}"

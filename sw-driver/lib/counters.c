@@ -43,7 +43,7 @@ static void take_counts(const uint32_t *words, const struct count_at *list, size
 #define SOJOURN_WORDS 64
 #define FIRST_CORE WEIR_RX_PACKETS_LO
 #define CORE_WORDS ((WEIR_TRACE_LOST_BYTES_HI - FIRST_CORE) / 4 + 1)
-#define JUMBO_WORDS ((WEIR_EVICTED_BYTES_HI - WEIR_MALFORMED_PACKETS_LO) / 4 + 1)
+#define JUMBO_WORDS ((WEIR_HURRIED_BYTES_HI - WEIR_MALFORMED_PACKETS_LO) / 4 + 1)
 #define LIVE_WORDS ((WEIR_Q_PEAK_PACKETS - WEIR_Q_LIVE_BYTES) / 4 + 1)
 #define COUNT(name, field) { (WEIR_Q_##name##_PACKETS_LO - FIRST_COUNT) / 4, offsetof(struct weir_counters, field) }
 #define CORE_COUNT(name, field) { (WEIR_##name##_PACKETS_LO - FIRST_CORE) / 4, offsetof(struct weir_core_counters, field) }
@@ -130,6 +130,7 @@ static void take_core(const struct weir *w, const struct core_words *words, stru
 	if (weir_splits(w)) {
 		take_counts(words->counts, jumbo, WEIR_LENGTH(jumbo), counters);
 		counters->evicted = wide(words->counts + (WEIR_EVICTED_PACKETS_LO - FIRST_CORE) / 4);
+		counters->hurried = wide(words->counts + (WEIR_HURRIED_PACKETS_LO - FIRST_CORE) / 4);
 	} else {
 		counters->rx_wire = counters->rx;
 	}

@@ -1,6 +1,7 @@
 /* Jumbo frames: what becomes of those that arrive, the form of those that are built. Wire format: docs/jumbo.md. */
 #include "device.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ETHERTYPE 0x88B5U /* for local experiments, IEEE 802 */
@@ -10,6 +11,9 @@
 #define PROTOCOL_MOST 254U
 #define TICK 6U
 #define TICK_MOST 16U
+#define SPACING_LEAST 0.001
+#define SPACING_MOST 1e6
+#define SPACING_LIMIT 1000000U /* ns, as of reset */
 
 int weir_splits(const struct weir *w)
 {
@@ -38,7 +42,26 @@ static int check(const struct weir_jumbo *jumbo)
 	if (jumbo->tick < 1 || jumbo->tick > TICK_MOST)
 		return weir_fail(WEIR_E_RANGE, "jumbo tick %u is out of range: allowed is 1 to %u (log2 of ns); try %u",
 				 jumbo->tick, TICK_MOST, TICK);
+	if (jumbo->spacing != 0 && !(jumbo->spacing >= SPACING_LEAST && jumbo->spacing <= SPACING_MOST))
+		return weir_fail(WEIR_E_RANGE, "jumbo spacing %gus is out of range: allowed is 1ns to 1s, 0 for none; try 1ms", jumbo->spacing);
+	if (jumbo->spacing != 0 && jumbo->mode != WEIR_JUMBO_SPLIT)
+		return weir_fail(WEIR_E_RANGE, "jumbo spacing %gus: only packets that are split wait for their spacing; set mode split", jumbo->spacing);
 	return WEIR_OK;
+}
+
+/* Words and CORE_APPLY are one request. */
+static int write_jumbo(struct weir *w, uint32_t words[2], uint32_t spacing)
+{
+	uint32_t one = WEIR_ONE;
+	const struct weir_access list[] = {
+		{ WEIR_JUMBO, 2, words, true },
+		{ WEIR_SPACING, 1, &spacing, true },
+		{ WEIR_CORE_APPLY, 1, &one, true },
+	};
+
+	int status = weir_transfer(w, list, WEIR_LENGTH(list));
+
+	return status ? status : weir_wait_low(w, WEIR_PLACED(WEIR_STATUS_APPLY_BUSY), "CORE_APPLY");
 }
 
 static int set(struct weir *w, const struct weir_jumbo *wanted)
@@ -61,15 +84,18 @@ static int set(struct weir *w, const struct weir_jumbo *wanted)
 		return weir_fail(WEIR_E_UNSUPPORTED,
 				 "this core cannot split jumbo frames, nor build them; use a preset that is built with them");
 	}
-	const uint32_t words[] = {
+	uint32_t words[] = {
 		(uint32_t)jumbo.mode << WEIR_JUMBO_MODE_SHIFT | (jumbo.l3 ? 1U : 0U) << WEIR_JUMBO_FORM_SHIFT |
 			(uint32_t)jumbo.tick << WEIR_JUMBO_TICK_SHIFT,
 		(uint32_t)jumbo.ethertype << WEIR_JUMBO_TYPE_ETHERTYPE_SHIFT |
 			(uint32_t)jumbo.protocol << WEIR_JUMBO_TYPE_PROTOCOL_SHIFT,
 	};
 
+	const uint32_t spacing = jumbo.spacing != 0 ?
+		WEIR_PLACED(WEIR_SPACING_ENABLE) | (uint32_t)lround(jumbo.spacing * 1000) << WEIR_SPACING_LIMIT_SHIFT : SPACING_LIMIT;
+
 	_Static_assert(WEIR_JUMBO_TYPE - WEIR_JUMBO == 4, "two registers in a row");
-	return weir_write_core(w, WEIR_JUMBO, words, WEIR_LENGTH(words));
+	return write_jumbo(w, words, spacing);
 }
 
 int weir_set_jumbo(struct weir *w, const struct weir_jumbo *jumbo)
@@ -79,13 +105,15 @@ int weir_set_jumbo(struct weir *w, const struct weir_jumbo *jumbo)
 
 static int get(struct weir *w, struct weir_jumbo *jumbo)
 {
-	uint32_t mode = WEIR_JUMBO_OPAQUE, type = 0;
+	uint32_t mode = WEIR_JUMBO_OPAQUE, type = 0, spacing = 0;
 	int status = WEIR_OK;
 
 	if (weir_splits(w)) {
 		status = weir_rd(w, WEIR_JUMBO, &mode);
 		if (!status)
 			status = weir_rd(w, WEIR_JUMBO_TYPE, &type);
+		if (!status)
+			status = weir_rd(w, WEIR_SPACING, &spacing);
 	}
 	if (status)
 		return status;
@@ -96,6 +124,7 @@ static int get(struct weir *w, struct weir_jumbo *jumbo)
 	jumbo->protocol = WEIR_TAKE(WEIR_JUMBO_TYPE_PROTOCOL, type);
 	jumbo->l3 = (int)WEIR_TAKE(WEIR_JUMBO_FORM, mode);
 	jumbo->tick = WEIR_TAKE(WEIR_JUMBO_TICK, mode);
+	jumbo->spacing = WEIR_TAKE(WEIR_SPACING_ENABLE, spacing) ? WEIR_TAKE(WEIR_SPACING_LIMIT, spacing) / 1000.0 : 0;
 	return WEIR_OK;
 }
 

@@ -373,6 +373,7 @@ struct weir_jumbo {
 	unsigned int protocol;  /* of the L3 form, 146 to 254 (no other has them); 0 for 253 */
 	int l3;                 /* build the L3 form, of IPv4 packets only, instead of the L2 form */
 	unsigned int tick;      /* log2 of the spacing's unit in ns, 1 to 16; 0 for 6 */
+	double spacing;         /* packets that are split wait for their spacing, so long at most, in us: 0.001 to 1e6; 0: they do not */
 };
 
 int weir_set_jumbo(struct weir *w, const struct weir_jumbo *jumbo);
@@ -476,6 +477,7 @@ struct weir_core_counters {
 	struct weir_count merged;          /* of tx, what left in them */
 	struct weir_count tx_wire;         /* frames as they left */
 	uint64_t evicted;                  /* groups that were closed because another flow needed their place */
+	uint64_t hurried;                  /* packets that did not wait for all of their spacing, for lack of places or cells */
 	uint64_t trace_lost;   /* records */
 	uint64_t throttled_ns; /* with a backlog held by the shaper */
 	uint64_t uptime;       /* clock cycles since reset */

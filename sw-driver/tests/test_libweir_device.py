@@ -310,14 +310,18 @@ def test_threads_do_not_mix_their_configurations(core: FakeCore, device: weir.De
 def test_core_registers(core: FakeCore, device: weir.Device) -> None:
     assert device.default_queue(2) == 2 and core.applied("DEFAULT_QUEUE") == 2
     assert device.max_frame(1518) == 1518 and core.applied("MAX_FRAME") == 1518
-    of_reset = {"ethertype": 0x88B5, "protocol": 253, "form": "l2", "tick": 6}
+    of_reset = {"ethertype": 0x88B5, "protocol": 253, "form": "l2", "tick": 6, "spacing": 0.0}
     assert device.jumbo() == {"mode": "opaque"} | of_reset
     assert device.jumbo("split") == {"mode": "split"} | of_reset
     assert (core.applied("JUMBO"), core.applied("JUMBO_TYPE")) == (1 | 6 << 8, 253 << 16 | 0x88B5)
+    assert device.jumbo("split", spacing="12345ns") == {"mode": "split"} | of_reset | {"spacing": 12.345}
+    assert core.applied("SPACING") == 1 << 31 | 12345
     assert device.jumbo("transit") == {"mode": "transit"} | of_reset and core.applied("JUMBO") == 2 | 6 << 8
     assert device.jumbo("opaque", 0x88B6, 254, form="l3", tick=16)["mode"] == "opaque"
     assert (core.applied("JUMBO"), core.applied("JUMBO_TYPE")) == (1 << 4 | 16 << 8, 254 << 16 | 0x88B6)
-    assert device.jumbo() == {"mode": "opaque", "ethertype": 0x88B6, "protocol": 254, "form": "l3", "tick": 16}
+    assert device.jumbo() == {"mode": "opaque", "ethertype": 0x88B6, "protocol": 254, "form": "l3", "tick": 16,
+                              "spacing": 0.0}  # fmt: skip
+    assert core.applied("SPACING") == 1_000_000
     device.fix_draw(0xABCDEF)
     assert core.applied("LFSR_FIXED") == 1 << 31 | 0xABCDEF
     device.fix_draw(None)

@@ -136,6 +136,16 @@ def test_other_values_are_refused(core: FakeCore, device: weir.Device) -> None:
         (lambda: device.jumbo("split", 0x86DD), "jumbo ethertype 0x86DD belongs to IP or to VLAN tags"),
         (lambda: device.jumbo("split", 0, 17), "jumbo protocol 17 is out of range: allowed is 146 to 254"),
         (lambda: device.jumbo("split", 0, 255), "jumbo protocol 255 is out of range"),
+        (
+            lambda: device.jumbo("split", spacing="1.1s"),
+            "jumbo spacing 1.1e+06us is out of range: allowed is 1ns to 1s",
+        ),
+        (lambda: device.jumbo("split", spacing=-1.0), "jumbo spacing -1us is out of range"),
+        (lambda: device.jumbo("split", spacing=float("nan")), "'nan' is not a time"),
+        (
+            lambda: device.jumbo("transit", spacing="1ms"),
+            "only packets that are split wait for their spacing; set mode split",
+        ),
         (lambda: device.mred(0, -0.1, 0.5), "mred low -0.1 is out of range: allowed is 0 to 1"),
         (lambda: device.mred(0, 0.5, 0.4), "mred high 0.4 is out of range: allowed is 0.5 (low) to 1"),
         (lambda: device.mred(0, 0.5, 1.1), "mred high 1.1 is out of range"),

@@ -346,9 +346,14 @@ def test_shape(run: Any, every: FakeCore) -> None:
 
 def test_split_and_merge(run: Any, every: FakeCore) -> None:
     assert run("split", "on", "ethertype", "0x88B6")[0] == 0
-    assert run("split")[1] == "split on ethertype 0x88B6 protocol 253 form l2 tick 6\n"
+    assert run("split")[1] == "split on ethertype 0x88B6 protocol 253 form l2 tick 6 spacing off\n"
     assert run("split", "on", "form", "l3", "tick", 10)[0] == 0 and every.applied("JUMBO") == 1 | 1 << 4 | 10 << 8
-    assert run("split")[1] == "split on ethertype 0x88B6 protocol 253 form l3 tick 10\n"
+    assert run("split")[1] == "split on ethertype 0x88B6 protocol 253 form l3 tick 10 spacing off\n"
+    assert run("split", "on", "spacing", "1.5ms")[0] == 0 and every.applied("SPACING") == 1 << 31 | 1_500_000
+    assert run("split")[1] == "split on ethertype 0x88B6 protocol 253 form l3 tick 10 spacing 1.5ms\n"
+    assert run("split", "on")[0] == 0 and every.applied("SPACING") >> 31 == 1, "what is not named stays"
+    assert run("split", "on", "spacing", "off")[0] == 0 and every.applied("SPACING") == 1_000_000
+    assert "spacing 2e+06us is out of range: allowed is 1ns to 1s" in run("split", "on", "spacing", "2s")[2]
     assert run("split", "off")[0] == 0 and run("split")[1].startswith("split off ethertype 0x88B6")
     assert run("split", "transit")[0] == 0 and run("split")[1].startswith("split transit ethertype 0x88B6")
     assert every.applied("JUMBO") & 3 == 2 and run("split", "off")[0] == 0
@@ -414,12 +419,13 @@ def test_mred(run: Any, every: FakeCore) -> None:
 
 
 def test_merging_is_saved_and_restored(run: Any, every: FakeCore, tmp_path: Path) -> None:
-    run("split", "off", "form", "l3", "tick", 7)
+    run("split", "on", "form", "l3", "tick", 7, "spacing", "20us")
     run("merge", 2, "flow", "max_sum", 3000)
     commands = run("show", "--commands")[1]
     assert (
         "weirctl merge 2 flow max_bytes 9216 max_sum 3000 max_count 448" in commands
         and "weirctl merge 0 off" in commands
+        and "weirctl split on ethertype 0x88B5 protocol 253 form l3 tick 7 spacing 20us" in commands
     )
     file = tmp_path / "all.yaml"
     assert run("save", file)[0] == 0
@@ -428,7 +434,7 @@ def test_merging_is_saved_and_restored(run: Any, every: FakeCore, tmp_path: Path
     run("split", "off", "form", "l2", "tick", 6)
     assert run("restore", file)[0] == 0
     assert [every.applied("MERGE", q) for q in range(4)] == [0, 0, 1, 0] and every.applied("MERGE_MAX_SUM", 2) == 3000
-    assert every.applied("JUMBO") == 1 << 4 | 7 << 8
+    assert every.applied("JUMBO") == 1 | 1 << 4 | 7 << 8 and every.applied("SPACING") == 1 << 31 | 20_000
     file.write_text("weir: 1\nmerge: {1: {mode: both}}\n")
     assert "merge.1: mode 'both' is not off, flow or class" in run("restore", file)[2]
     file.write_text("weir: 1\ncore: {match: {3: {destination: 10.0.0.0/8}}}\n")

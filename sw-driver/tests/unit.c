@@ -88,7 +88,7 @@ static int everything(struct weir *w)
 	struct weir_queue_config config = red(), read;
 	struct weir_counters counters;
 	struct weir_core_counters core_counters;
-	struct weir_jumbo jumbo = { WEIR_JUMBO_SPLIT, 0, 0, 0, 0 }, jumbo_read;
+	struct weir_jumbo jumbo = { WEIR_JUMBO_SPLIT, 0, 0, 0, 0, 0 }, jumbo_read;
 	struct weir_trace_record record;
 	struct weir_live live;
 	struct weir_core_live core_live;

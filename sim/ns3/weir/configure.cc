@@ -41,7 +41,7 @@ void configureCore(struct weir *device, const Setup &setup) {
   configOf(setup, &config);
   check(weir_queue_apply(device, 0, &config));
   if (!setup.merge) return;
-  const weir_jumbo jumbo{WEIR_JUMBO_OPAQUE, 0, golden::jumboProtocol, 1, setup.tick};
+  const weir_jumbo jumbo{WEIR_JUMBO_OPAQUE, 0, golden::jumboProtocol, 1, setup.tick, 0};
   weir_merge merge{};
   merge.mode = WEIR_MERGE_FLOW;
   check(weir_set_jumbo(device, &jumbo));

@@ -37,7 +37,7 @@ class RtlSplitter final : public GoldenSplitter {
     check(weir_queue_defaults_of("drop-tail", &config));
     check(weir_queue_set(&config, "limit", "900KB"));
     check(weir_queue_apply(core_.device(), 0, &config));
-    const weir_jumbo jumbo{WEIR_JUMBO_SPLIT, 0, golden::jumboProtocol, 1, setup.tick};
+    const weir_jumbo jumbo{WEIR_JUMBO_SPLIT, 0, golden::jumboProtocol, 1, setup.tick, 0};
     check(weir_set_jumbo(core_.device(), &jumbo));
     core_.begin();
   }

@@ -115,6 +115,8 @@ def _replay(a: argparse.Namespace) -> int:
     next(read_capture(a.input))  # a capture that cannot be read is told first
     _needs("--merge", a.merge, ("off", "flow", "class"), a.preset)
     _needs("--jumbo", a.jumbo, ("opaque", "split", "transit"), a.preset)
+    if a.spacing and a.jumbo != "split":
+        raise UsageError("--spacing is for packets of jumbo frames that are split; add --split")
     if a.wave:
         build_wave_model(a.preset)
     rate = _rate(a.link_rate)
@@ -140,6 +142,7 @@ def _replay(a: argparse.Namespace) -> int:
             a.max_sum or 0,
             a.max_count or 0,
             a.jfet,
+            a.spacing or "",
             _rules(a.match),
             a.match_default if a.match_default == "bypass" else int(a.match_default),
         )  # fmt: skip
@@ -260,6 +263,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--l3", action="store_true", help="merge: the form with an outer IPv4 header")
     p.add_argument("--jumbo", choices=("opaque", "split", "transit"), default="opaque", help="what to do with jumbo frames that arrive")  # fmt: skip # noqa: E501
     p.add_argument("--split", dest="jumbo", action="store_const", const="split", help="the same as --jumbo split")
+    p.add_argument("--spacing", metavar="TIME", help="split: packets wait for the spacing that their jumbo frame tells, so long at most (e.g. 1ms)")  # fmt: skip # noqa: E501
     p.add_argument("--transit", dest="jumbo", action="store_const", const="transit", help="the same as --jumbo transit")
     p.add_argument("--seed", type=lambda text: int(text, 0), default=1, metavar="N", help="seed of the random numbers (default 1)")  # fmt: skip # noqa: E501
     p.add_argument("--stats", type=Path, metavar="F.json", help="write the counters and delays")

@@ -70,6 +70,8 @@ class Options:
     max_sum: int = 0
     max_count: int = 0
     jfet: str = "100us"
+    spacing: str = ""
+    """how long packets that are split may wait for their spacing; empty: they do not"""
     match: Mapping[int, tuple[str, int | str]] = field(default_factory=dict)
     match_default: int | str = 0
 
@@ -213,7 +215,7 @@ def _statistics(core: Core, tally: _Tally) -> dict[str, Any]:
     return {
         "rx": _count(now.core.rx), "tx": _count(now.core.tx), "rx_frames": _count(now.core.rx_wire),
         "tx_frames": _count(now.core.tx_wire), "jumbo_in": _count(now.core.jumbo_in), "jumbo_out": _count(now.core.jumbo_out),
-        "merged": _count(now.core.merged), "evicted": now.core.evicted, "marked": of_queues("marked", "head_marked"),
+        "merged": _count(now.core.merged), "evicted": now.core.evicted, "hurried": now.core.hurried, "marked": of_queues("marked", "head_marked"),
         "dropped": dropped, "delay": _delay(tally.sojourns), "queues": queues, "throttled_ns": now.core.throttled_ns,
     }  # fmt: skip
 
@@ -242,7 +244,7 @@ class Replay:
         device.seed(options.seed)
         if options.link_rate < LINE_RATE:
             device.shape(rate=options.link_rate)
-        device.jumbo(options.jumbo, form=options.form)
+        device.jumbo(options.jumbo, form=options.form, spacing=options.spacing or 0)
         self.config = device.queue_replace(0, policy=options.policy, **options.settings)
         device.match(options.match, options.match_default)
         self.merge = device.merge(0, options.merge, options.max_bytes, options.max_sum, options.max_count, options.jfet)

@@ -96,7 +96,7 @@ class CoreCounters:
     `rx` counts each packet of a split jumbo frame, `rx_wire` frames as they came, `jumbo_in` those of them that were split;
     `split_discarded` are packets that were Not-ECT in a jumbo frame marked CE. `jumbo_out` counts jumbo frames that were
     built, `merged` what of `tx` left in them, `tx_wire` frames as they left; `evicted` are groups that were closed because
-    another flow needed their place.
+    another flow needed their place, `hurried` packets that did not wait for all of their spacing, for lack of places or cells.
     """
 
     rx: Count
@@ -113,6 +113,7 @@ class CoreCounters:
     merged: Count
     tx_wire: Count
     evicted: int
+    hurried: int
     trace_lost: int
     throttled_ns: int
     uptime: int
@@ -266,7 +267,12 @@ def _queue_counters(c: Any) -> QueueCounters:
 def _core_counters(c: Any) -> CoreCounters:
     counts = {name: _count(getattr(c, name)) for name in _CORE_COUNTS}
     return CoreCounters(
-        evicted=c.evicted, trace_lost=c.trace_lost, throttled_ns=c.throttled_ns, uptime=c.uptime, **counts
+        evicted=c.evicted,
+        hurried=c.hurried,
+        trace_lost=c.trace_lost,
+        throttled_ns=c.throttled_ns,
+        uptime=c.uptime,
+        **counts,
     )
 
 
@@ -452,10 +458,12 @@ class Device:
         return int(c[0])
 
     def jumbo(self, mode: str | None = None, ethertype: int = 0, protocol: int = 0, *, form: str = "l2",
-              tick: int = 0) -> dict[str, Any]:  # fmt: skip
+              tick: int = 0, spacing: float | str = 0) -> dict[str, Any]:  # fmt: skip
         """What becomes of jumbo frames that arrive: mode "opaque" (frames like any other), "split", or "transit"
         (its packets stay together); sets it if one is given. `ethertype` of the L2 form (0: 0x88B5), `protocol` of the L3 form (146 to 254; 0: 253). `form` ("l2" or
-        "l3") of the frames that are built, `tick` log2 of their spacing's unit in ns (1 to 16; 0: 6)."""
+        "l3") of the frames that are built, `tick` log2 of their spacing's unit in ns (1 to 16; 0: 6). `spacing`, of mode
+        "split": packets wait for the spacing that their table says, so long at most, in microseconds or with a unit ("1ms"; 1ns
+        to 1s); 0: they do not."""
         c = ffi.new("struct weir_jumbo *")
         if mode is not None:
             number = ffi.new("int *")
@@ -468,10 +476,11 @@ class Device:
             if form not in ("l2", "l3"):
                 raise ValueError(f"form is l2 or l3, not {form}")
             c.l3, c.tick = form == "l3", _unsigned("tick", tick)
+            c.spacing = parse_time(spacing) if spacing else 0
             self._call(lib.weir_set_jumbo, c)
         self._call(lib.weir_get_jumbo, c)
         return {"mode": ("opaque", "split", "transit")[c.mode], "ethertype": c.ethertype, "protocol": c.protocol,
-                "form": "l3" if c.l3 else "l2", "tick": c.tick}  # fmt: skip
+                "form": "l3" if c.l3 else "l2", "tick": c.tick, "spacing": c.spacing}  # fmt: skip
 
     def merge(self, queue: int, mode: str | None = None, max_bytes: int = 0, max_sum: int = 0,
               max_count: int = 0, jfet: float | str = 0) -> dict[str, Any]:  # fmt: skip

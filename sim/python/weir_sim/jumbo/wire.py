@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 from .ecn import CE, ECT0, ECT1, NOT_ECT, combined_ecn, header_checksum, outer_ecn, with_ecn
@@ -77,6 +78,8 @@ class Split(NamedTuple):
     """packets that RFC 6040 has dropped: Not-ECT in a frame with CE"""
     dropped_bytes: int
     """bytes of their frames"""
+    waits_ns: list[int]
+    """of each frame: the sum of the spacings up to its own, those of packets that are gone included"""
 
 
 def spacings(arrivals_ns: Sequence[int], tick: int) -> list[int]:
@@ -204,8 +207,10 @@ def _ethertype(ip: bytes) -> int:
 
 def split(jumbo: Jumbo) -> Split:
     """The frames of the packets that a jumbo frame holds, in its order, with ECN by RFC 6040."""
-    frames, lost = [], []
-    for ip in jumbo.packets:
+    frames, lost, waits = [], [], []
+    sums = accumulate(entry.spacing for entry in jumbo.entries)
+    there = [ticks << jumbo.tick for entry, ticks in zip(jumbo.entries, sums, strict=True) if entry.length]
+    for ip, wait in zip(jumbo.packets, there, strict=True):
         header = jumbo.ethernet + _ethertype(ip).to_bytes(2, "big")
         ecn = traffic_class(ip) & 3
         ecn_out = ecn if jumbo.ecn is None else combined_ecn(ecn, jumbo.ecn)
@@ -213,4 +218,5 @@ def split(jumbo: Jumbo) -> Split:
             lost.append(len(header) + len(ip))
         else:
             frames.append(header + with_ecn(ip, ecn_out))
-    return Split(frames, len(lost), sum(lost))
+            waits.append(wait)
+    return Split(frames, len(lost), sum(lost), waits)

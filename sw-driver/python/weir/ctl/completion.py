@@ -39,7 +39,7 @@ _AFTER = {
     "queue": ("show", "replace", "change", "del", "help"),
     "class": ("show", "replace", "del", "default", "mtu"),
     "shape": ("show", "replace", "change", "del", "rate", "burst", "overhead"),
-    "split": ("show", "on", "off", "transit", "ethertype", "protocol"),
+    "split": ("show", "on", "off", "transit", "ethertype", "protocol", "form", "tick", "spacing"),
     "match": ("show", "replace", "del", "default", "class", "bypass"),
     "merge": ("show", "off", "flow", "class", "jfet", "max_bytes", "max_sum", "max_count"),
     "mred": ("show", "off", "low", "high"),

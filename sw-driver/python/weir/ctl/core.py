@@ -29,8 +29,10 @@ FCS, gap). 64kbit to the line's rate.
 """
 SPLIT_HELP = """\
 weirctl split show                         what becomes of jumbo frames that arrive; -j: JSON
-weirctl split on|off|transit [ethertype 0x88B5] [protocol 253] [form l2|l3] [tick 6]
+weirctl split on [spacing TIME|off] …      each packet then arrives by itself
+weirctl split off|transit [ethertype 0x88B5] [protocol 253] [form l2|l3] [tick 6]
 
+spacing: each waits for as long as it came after the first of its jumbo frame, where that was built, TIME at most, e.g. 1ms.
 transit: the packets of a jumbo frame are stored as packets, but decided about, queued and sent together.
 ethertype, protocol: of jumbo frames in both directions; form and tick: of those that `merge` builds, the tick log2 of the
 spacing's unit in ns.
@@ -196,12 +198,11 @@ def run_split(context: Context, words: Words) -> int:
     numbers: dict[str, Any] = {}
     if command != "show":
         now = device.jumbo()
-        numbers = {name: now[name] for name in ("ethertype", "protocol", "form", "tick")}
+        names = ("ethertype", "protocol", "form", "tick", *(("spacing",) if command == "on" else ()))
+        numbers = {name: now[name] for name in names}
         while words:
-            name = words.keyword(("ethertype", "protocol", "form", "tick"), None, "parameter of split")
-            numbers[name] = (
-                words.keyword(("l2", "l3"), None, "form") if name == "form" else words.number(name, 1, 0xFFFF)
-            )
+            name = words.keyword(names, None, "parameter of split")
+            numbers[name] = split_value(name, words)
     words.end()
     if command != "show":
         device.jumbo({"on": "split", "off": "opaque"}.get(command, command), **numbers)
@@ -214,6 +215,15 @@ def run_split(context: Context, words: Words) -> int:
     return 0
 
 
+def split_value(name: str, words: Words) -> Any:
+    """The value of a parameter of `weirctl split`."""
+    if name == "form":
+        return words.keyword(("l2", "l3"), None, "form")
+    if name == "spacing":
+        return 0 if (value := words.take(name)) == "off" else value
+    return words.number(name, 1, 0xFFFF)
+
+
 def split_word(jumbo: Mapping[str, Any]) -> str:
     """What `weirctl split` calls the mode."""
     return {"split": "on", "opaque": "off"}.get(jumbo["mode"], str(jumbo["mode"]))
@@ -222,7 +232,11 @@ def split_word(jumbo: Mapping[str, Any]) -> str:
 def jumbo_words(jumbo: Mapping[str, Any]) -> str:
     """The numbers of jumbo frames, as `weirctl split` takes them."""
     words = f"ethertype 0x{jumbo['ethertype']:04X} protocol {jumbo['protocol']}"
-    return words + (f" form {jumbo['form']} tick {jumbo['tick']}" if jumbo.get("tick") else "")
+    words += f" form {jumbo['form']} tick {jumbo['tick']}" if jumbo.get("tick") else ""
+    if jumbo["mode"] != "split" or "spacing" not in jumbo:
+        return words
+    spacing = jumbo["spacing"]
+    return f"{words} spacing {(spacing if isinstance(spacing, str) else text.time(spacing)) if spacing else 'off'}"
 
 
 LIMITS = ("max_bytes", "max_sum", "max_count")

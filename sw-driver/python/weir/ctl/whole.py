@@ -73,7 +73,7 @@ def document(device: weir.Device) -> dict[str, Any]:
     if d["shape"]["rate"]:
         shape = dict(zip(("rate", "burst"), _tidy_shape(d["shape"], device), strict=True))
     shape["overhead"] = int(d["shape"]["overhead"])
-    jumbo = dict(d["jumbo"]) if d["jumbo"]["ethertype"] else {"mode": "opaque"}
+    jumbo = written_jumbo(d["jumbo"]) if d["jumbo"]["ethertype"] else {"mode": "opaque"}
     match = {"default": unmatched} | {n: {"destination": where, "class": k} for n, (where, k) in rules.items()}
     return {
         "weir": FORMAT,
@@ -83,6 +83,12 @@ def document(device: weir.Device) -> dict[str, Any]:
         "queues": {q: {"policy": shown["policy"], **queue_values(shown)} for q, shown in queues.items()},
         "merge": {q: written_merge(merge) for q, merge in merges.items() if merge["mode"] != "off"},
     }  # fmt: skip
+
+
+def written_jumbo(jumbo: Mapping[str, Any]) -> dict[str, Any]:
+    """What becomes of jumbo frames, the time with a unit, where there is one."""
+    named = {name: value for name, value in jumbo.items() if name != "spacing"}
+    return named | ({"spacing": text.time(jumbo["spacing"])} if jumbo["spacing"] else {})
 
 
 def written_merge(merge: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,6 +159,12 @@ def _whole(value: Any, name: str, least: int, most: int) -> int:
     return value
 
 
+def _jumbo_value(name: str, value: Any) -> Any:
+    if name == "spacing":
+        return str(_value(value, "core.jumbo.spacing"))
+    return value if name == "form" else _whole(value, f"core.jumbo.{name}", 0, 0xFFFF)
+
+
 def _value(value: Any, name: str) -> str | int | float | bool:
     if value is None or not isinstance(value, (str, int, float, bool)):
         raise Refusal(f"{name}: not a value")
@@ -176,11 +188,11 @@ def check_form(d: Any, queues: int) -> dict[str, Any]:
     if "default_queue" in given:
         checked["core"]["default_queue"] = _whole(given["default_queue"], "core.default_queue", 0, queues - 1)
     if "jumbo" in given:
-        jumbo = _section(given["jumbo"], "core.jumbo", ("mode", "ethertype", "protocol", "form", "tick"))
+        jumbo = _section(given["jumbo"], "core.jumbo", ("mode", "ethertype", "protocol", "form", "tick", "spacing"))
         if jumbo.get("form", "l2") not in ("l2", "l3"):
             raise Refusal(f"core.jumbo.form: {jumbo['form']!r} is not l2 or l3")
         checked["core"]["jumbo"] = {"mode": str(jumbo.get("mode", "opaque"))} | {
-            k: v if k == "form" else _whole(v, f"core.jumbo.{k}", 0, 0xFFFF) for k, v in jumbo.items() if k != "mode"
+            k: _jumbo_value(k, v) for k, v in jumbo.items() if k != "mode"
         }
     if "match" in given:
         checked["core"]["match"] = _check_match(given["match"])

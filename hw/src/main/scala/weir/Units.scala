@@ -39,6 +39,7 @@ object Units {
     "Store" -> (() => new buffer.Store(c)),
     "StorePlain" -> (() => new buffer.Store(c.copy(jumbo = false))),
     "Batch" -> (() => new buffer.Batch(c)),
+    "Spacing" -> (() => new jumbo.Spacing(c)),
     "DescriptorPool" -> (() => new buffer.DescriptorPool(c)),
     "Backlog" -> (() => new buffer.Backlog(c)),
     "Queues" -> (() => new buffer.Queues(c)),

@@ -8,7 +8,7 @@ import weir.buffer._
 import weir.csr._
 import weir.egress._
 import weir.frame._
-import weir.jumbo.{Pack, Unpack}
+import weir.jumbo.{Pack, Spacing, Unpack}
 import weir.merge.{FlowGroups, FlowTable, Parking}
 
 /** One core: one ingress stream, one egress stream, `c.queues` queues (docs/architecture.md).
@@ -58,6 +58,7 @@ class WeirCore(c: WeirConfig) extends Component {
     val unpack = if (c.jumbo) Some(new Unpack(c)) else None
     val store = new Store(c)
     val batch = if (c.jumbo) Some(new Batch(c)) else None
+    val spacing = if (c.jumbo) Some(new Spacing(c)) else None
     val freeList = new FreeList(c)
     val cells = new CellStore(c)
     val descriptors = new DescriptorPool(c)
@@ -136,11 +137,26 @@ class WeirCore(c: WeirConfig) extends Component {
         unit.io.commit := store.io.commit
         unit.io.whole := store.io.whole
         unit.io.rollback := store.io.discard
-        // an announcement at the pop has to find the port free
-        unit.io.ready := admit.io.room && !ingress.io.hint.valid
-        admit.io.arrival << unit.io.pop
+        unit.io.pushWaitNs := store.io.waitNs
       case None => admit.io.arrival << store.io.arrival
     }
+    for (unit <- spacing; waiting <- batch) {
+      unit.io.nowNs := nowNs
+      unit.io.enable := config.spacing
+      unit.io.limitNs := config.spacingLimitNs
+      unit.io.scarce := RegNext(freeList.io.count < c.cells / 8) init False
+      unit.io.together := waiting.io.together
+      unit.io.push.valid := waiting.io.pop.valid
+      unit.io.push.arrival := waiting.io.pop.payload
+      unit.io.push.inner := waiting.io.popInner
+      unit.io.push.first := waiting.io.popFirst
+      unit.io.push.waitNs := waiting.io.popWaitNs
+      waiting.io.ready := unit.io.ready
+      // an announcement at the pop has to find the port free
+      unit.io.popReady := admit.io.room && !ingress.io.hint.valid
+      admit.io.arrival << unit.io.pop
+    }
+    for (unit <- spacing; table <- flowTable) unit.io.lane << table.io.lane
     admit.io.hold := control.registers.io.apply
     control.registers.io.applyReady := admit.io.settled & release.io.settled & partial.map(_.io.settled).getOrElse(B(c.queues bits, default -> True))
     admit.io.fill := backlog.io.fill
@@ -222,7 +238,10 @@ class WeirCore(c: WeirConfig) extends Component {
     private val ends = ingress.io.end.valid
     /** a frame that ends with its hint, and is not to come: it might follow its predecessor's end at once */
     private val stillborn = ends && ingress.io.end.kind =/= FrameEnd.good
-    val early = ingress.io.hint.valid && !stillborn
+    /** what is held comes long after its header: it is announced when it goes to Admit */
+    private val held = spacing.map(_.io.active).getOrElse(False)
+    private val holds = held.rise(initAt = False)
+    val early = ingress.io.hint.valid && !stillborn && !held
     private val promised = RegNextWhen(ingress.io.hint.queue, ingress.io.hint.valid)
     private val other = ingress.io.end.meta.queue =/= Mux(ingress.io.hint.valid, ingress.io.hint.queue, promised)
 
@@ -234,15 +253,16 @@ class WeirCore(c: WeirConfig) extends Component {
         // Unpack may hold a frame for long: what happens to it later is not told by its own hint
         val good = RegNextWhen(ingress.io.end.kind === FrameEnd.good, ends)
         val event = store.io.event
-        val lost = event.valid && (event.jumbo || event.end === FrameEnd.overflow || event.end === FrameEnd.malformed)
+        val lost = holds || event.valid && (event.jumbo || event.end === FrameEnd.overflow || event.end === FrameEnd.malformed)
         /** queues whose next arrival has to be announced when it goes to Admit */
         val uncertain = Reg(Bits(c.queues bits)) init 0
-        val arrives = unit.io.pop.valid
-        val queue = unit.io.pop.meta.queue
-        val late = arrives && (unit.io.popInner || uncertain(queue.resized))
+        val last = spacing.get.io
+        val arrives = last.pop.valid
+        val queue = last.pop.meta.queue
+        val late = arrives && (last.popInner || uncertain(queue.resized))
         when(arrives)(uncertain(queue.resized) := False)
         when(lost || (ended && differs))(uncertain.setAll())
-        (late, ended && (!good || differs), lost, Mux(late, queue, ingress.io.hint.queue))
+        (late, ended && (!good || differs) && !held, lost, Mux(late, queue, ingress.io.hint.queue))
       case None =>
         val arrives = store.io.arrival.valid
         val late = arrives && differs
@@ -491,6 +511,7 @@ class WeirCore(c: WeirConfig) extends Component {
     for (groups <- flowGroups) {
       counters.io.jumboOut << egress.io.sent
       counters.io.evicted := groups.io.evicted
+      counters.io.hurried := spacing.get.io.early
     }
     counters.io.traceLost := traceFifo.io.lost || ticking.lost
     counters.io.throttled := schedule.io.throttled && shape.io.settled
@@ -512,7 +533,7 @@ class WeirCore(c: WeirConfig) extends Component {
     val lowest = Reg(UInt(c.cellWidth bits)) init (c.cells - 1)
     when(freeList.io.count < lowest || registers.snapshot)(lowest := freeList.io.count)
     registers.freeCellsMin := lowest.resized
-    registers.heldPackets := backlog.io.held
+    registers.heldPackets := backlog.io.held + spacing.map(s => RegNext(s.io.held) init 0).getOrElse(U(0, 1 bits)).resized
     for (q <- 0 until c.queues) {
       val live = registers.live(q)
       live.bytes := backlog.io.fill(q).bytes
@@ -531,7 +552,7 @@ class WeirCore(c: WeirConfig) extends Component {
     /** Whatever has a deadline: the shaper while it holds packets back, ticks. */
     private val deadlines: Seq[(Bool, UInt)] =
       (schedule.io.throttled, shape.io.wake) +: (units.map(u => (u.io.wake.valid, u.io.wake.payload)) ++
-        parking.toSeq.flatMap(_.io.deadlines.map(d => (d.valid, d.payload))))
+        parking.toSeq.flatMap(_.io.deadlines.map(d => (d.valid, d.payload))) ++ spacing.map(s => (s.io.wake.valid, s.io.wake.payload)))
     /** The earliest, looked for one after the other; the core is quiet long after the last one has moved. */
     val earliest = new Area {
       val turn = Counter(deadlines.size)
@@ -571,7 +592,7 @@ class WeirCore(c: WeirConfig) extends Component {
     }
     val moving = active(
       io.s_axis.valid, ingress.io.busy, flowTable.map(_.io.busy).getOrElse(False), flowGroups.map(_.io.busy).getOrElse(False), parking.map(_.io.busy).getOrElse(False), unpack.map(_.io.busy).getOrElse(False), store.io.busy,
-      batch.map(_.io.busy).getOrElse(False), admit.io.busy, held, schedule.io.busy, partial.map(_.io.busy).getOrElse(False), egress.io.busy,
+      batch.map(_.io.busy).getOrElse(False), spacing.map(_.io.busy).getOrElse(False), admit.io.busy, held, schedule.io.busy, partial.map(_.io.busy).getOrElse(False), egress.io.busy,
       sending.leaving, closer.io.busy, control.reset.io.busy, release.io.busy,
       units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, near)
     val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy, traceFifo.io.popBusy)

@@ -285,6 +285,7 @@ class Admit(c: WeirConfig) extends Component {
     val context = if (flights.size == 1) fast.context else Mux(looks(flights.last), flights.last.context, fast.context)
     io.look.valid := flights.map(looks).orR
     io.look.index := context.arrival.flow
+    io.look.held := context.arrival.held
     io.look.queue := context.request.queue
     io.look.length := context.request.length
     io.look.tags := context.arrival.meta.ipOffset

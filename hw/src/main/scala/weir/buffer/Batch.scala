@@ -3,6 +3,7 @@ package weir.buffer
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
+import weir.jumbo.Spacing
 
 /** Arrivals on their way from Store to Admit. The packets of a jumbo frame wait here until all of it is known to be
   * good; `commit` lets them go, `rollback` forgets them. Others go at once, behind those that are before them.
@@ -21,6 +22,8 @@ class Batch(c: WeirConfig) extends Component {
     val push = slave(Flow(Arrival(c)))
     /** the arrival is a packet of a jumbo frame that has not ended; otherwise it is committed with what is before it */
     val pushInner = in Bool ()
+    /** as [[Store]] gives it with the arrival */
+    val pushWaitNs = in(UInt(Spacing.waitWidth bits))
     val commit = in Bool ()
     /** with `commit`: the jumbo frame as one arrival, if its packets stay together */
     val whole = in(Whole(c))
@@ -32,12 +35,14 @@ class Batch(c: WeirConfig) extends Component {
     val pop = master(Flow(Arrival(c)))
     /** the arrival came out of a jumbo frame: nobody has announced its queue; not of packets that stay together behind the first */
     val popInner = out Bool ()
+    /** of such a packet: it is the first that is left of its jumbo frame; the sum of the spacings up to its own */
+    val popFirst = out Bool ()
+    val popWaitNs = out(UInt(Spacing.waitWidth bits))
+    /** what comes next is of a jumbo frame whose packets stay together */
+    val together = out Bool ()
     val busy = out Bool ()
   }
   noIoPrefix()
-
-  private val entry = io.pushInner ## io.push.payload.asBits
-  private val ram = Mem(Bits(widthOf(entry) bits), depth)
 
   val ring = new Area {
     val taken, committed, written = Reg(UInt(width + 1 bits)) init 0
@@ -46,14 +51,20 @@ class Batch(c: WeirConfig) extends Component {
     io.room := used < depth - 4
   }
 
+  private val entry = io.pushWaitNs ## (ring.written === ring.committed) ## io.pushInner ## io.push.payload.asBits
+  private val ram = Mem(Bits(widthOf(entry) bits), depth)
+
   /** The oldest that may go: RAM, register. */
   val leaving = new Area {
     val reading, valid = RegInit(False)
     val read = ring.taken =/= ring.committed && !reading && !valid
     val word = RegNextWhen(ram.readSync(ring.taken.resized, read), reading)
-    val inner = word.msb
     val arrival = Arrival(c)
     arrival.assignFromBits(word.resize(widthOf(arrival)))
+    val inner = word(widthOf(arrival))
+    val first = word(widthOf(arrival) + 1)
+    val waitNs = word(widthOf(arrival) + 2, Spacing.waitWidth bits).asUInt
+    val transit = arrival.transit.header || arrival.transit.member
     val goes = valid && io.ready
     reading := read
     when(read)(ring.taken := ring.taken + 1)
@@ -85,7 +96,7 @@ class Batch(c: WeirConfig) extends Component {
     val alone = ring.taken === ring.written && !leaving.reading && !leaving.valid
     val direct = io.push.valid && !io.pushInner && alone && io.ready
     val stored = io.push.valid && !direct
-    ram.write(header.completes ? header.place | ring.written.resized, header.completes ? (True ## header.whole.asBits) | entry,
+    ram.write(header.completes ? header.place | ring.written.resized, header.completes ? (B(0, Spacing.waitWidth bits) ## False ## True ## header.whole.asBits) | entry,
       stored || header.completes)
     when(stored)(ring.written := ring.written + 1)
     when(stored && !io.pushInner)(ring.committed := ring.written + 1)
@@ -96,5 +107,8 @@ class Batch(c: WeirConfig) extends Component {
   io.pop.valid := coming.direct || leaving.goes
   io.pop.payload := Mux(leaving.valid, leaving.arrival, io.push.payload)
   io.popInner := leaving.goes && leaving.inner && !leaving.arrival.transit.member
+  io.popFirst := leaving.first
+  io.popWaitNs := leaving.waitNs
+  io.together := leaving.valid && leaving.transit
   io.busy := ring.taken =/= ring.written || leaving.reading || leaving.valid
 }

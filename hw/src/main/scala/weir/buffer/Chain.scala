@@ -25,6 +25,8 @@ case class Arrival(c: WeirConfig) extends Bundle {
   /** where the tag of its flow is */
   val flow = c.jumbo generate UInt(c.flowIndexWidth bits)
   val transit = c.jumbo generate Transit(c)
+  /** it was held for its spacing: what flow it is of cannot be told any more */
+  val held = c.jumbo generate Bool()
 }
 
 /** An arrival's part in a jumbo frame whose packets stay together: first comes all that is before them, then the packets. */
@@ -37,6 +39,19 @@ case class Transit(c: WeirConfig) extends Bundle {
   val packets = UInt(c.memberWidth bits)
   val cells = UInt(c.groupCellWidth bits)
   val bytes = c.length
+}
+
+object Transit {
+  /** of a packet that is in no jumbo frame in transit */
+  def alone(c: WeirConfig, length: UInt, chain: Chain): Transit = {
+    val transit = Transit(c)
+    transit.header := False
+    transit.member := False
+    transit.packets := 1
+    transit.cells := chain.cells.resized
+    transit.bytes := length
+    transit
+  }
 }
 
 /** What is known of a jumbo frame in transit as a whole when its end has come. */

@@ -6,7 +6,7 @@ import weir.WeirConfig
 import weir.aqm.Ecn
 import weir.csr.{FrameEnd, IngressEvent}
 import weir.frame.{IngressWord, IpVersion}
-import weir.jumbo.{JumboEnd, UnpackEnd}
+import weir.jumbo.{JumboEnd, Spacing, UnpackEnd}
 
 /** Puts the words of frames into cells, and commits a frame or takes everything back when it ends. The packets of a
   * jumbo frame are kept or taken back together.
@@ -34,6 +34,8 @@ class Store(c: WeirConfig) extends Component {
     /** room for a frame that ends now */
     val room = in Bool ()
     val arrival = master(Flow(Arrival(c)))
+    /** of a packet of a jumbo frame: sum of the spacings up to its own, ns */
+    val waitNs = c.jumbo generate out(UInt(Spacing.waitWidth bits))
     /** with `commit`: a jumbo frame whose packets stay together, as one arrival */
     val whole = c.jumbo generate out(Whole(c))
     /** the arrival is a packet of a jumbo frame: it waits for `commit` or `discard` */
@@ -203,11 +205,12 @@ class Store(c: WeirConfig) extends Component {
   if (c.jumbo) {
     io.arrival.meta.queue.allowOverride()
     io.arrival.meta.queue := together.queue
+    io.arrival.held := False
+    io.waitNs := RegNextWhen(io.end.waitNs, ended)
+    io.arrival.transit.allowOverride()
+    io.arrival.transit := Transit.alone(c, arrival.meta.length, arrival.chain)
     io.arrival.transit.header := arrival.header
     io.arrival.transit.member := arrival.inner && jumbo.transit
-    io.arrival.transit.packets := 1
-    io.arrival.transit.cells := arrival.chain.cells.resized
-    io.arrival.transit.bytes := arrival.meta.length
     io.whole := together.whole
   }
 

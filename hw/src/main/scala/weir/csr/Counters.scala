@@ -29,6 +29,8 @@ case class Counters(c: WeirConfig) extends Component {
     val jumboOut = c.jumbo generate slave(Flow(c.length))
     /** pulse: a group was closed because another flow needed its place */
     val evicted = c.jumbo generate (in Bool ())
+    /** pulse: a packet did not wait for all of its spacing */
+    val hurried = c.jumbo generate (in Bool ())
     /** pulse: a trace record did not fit in the FIFO */
     val traceLost = in(Bool())
     /** the shaper holds a backlog */
@@ -71,6 +73,7 @@ case class Counters(c: WeirConfig) extends Component {
     val ingress = io.ingress.m2sPipe(holdPayload = true)
     val jumboOut = c.jumbo generate io.jumboOut.m2sPipe(holdPayload = true)
     val evicted = c.jumbo generate (RegNext(io.evicted) init False)
+    val hurried = c.jumbo generate (RegNext(io.hurried) init False)
     val traceLost = RegNext(io.traceLost) init False
     val throttled = RegNext(io.throttled) init False
     val now = RegNext(io.now)
@@ -187,7 +190,7 @@ case class Counters(c: WeirConfig) extends Component {
       pair(happened.jumboOut.valid, RegNextWhen(happened.jumboOut.payload, happened.jumboOut.valid)),
       pair(happened.departure.valid && !happened.departure.discard && happened.departure.merged, departureBytes)
     )
-    val evicted = if (c.jumbo) Seq(Tally(RegNext(happened.evicted) init False, U(1))) else Nil
+    val singles = if (c.jumbo) Seq(happened.evicted, happened.hurried).map(e => Tally(RegNext(e) init False, U(1))) else Nil
     val traceLost = Tally(RegNext(happened.traceLost) init False, U(1))
 
     /** ns since the cycle before, if the shaper held a backlog then; time may jump */
@@ -206,7 +209,7 @@ case class Counters(c: WeirConfig) extends Component {
     private val block: Seq[UInt] =
       Seq(core.rx, core.tx, core.bad, core.runt, core.oversize, core.overflow)
         .flatMap(pair => Seq(pair.packets.live, pair.octets.live)) ++ Seq(core.traceLost.live, U(0, 64 bits)) ++
-        core.jumbo.flatMap(pair => Seq(pair.packets.live, pair.octets.live)) ++ core.evicted.flatMap(e => Seq(e.live, U(0, 64 bits)))
+        core.jumbo.flatMap(pair => Seq(pair.packets.live, pair.octets.live)) ++ core.singles.flatMap(e => Seq(e.live, U(0, 64 bits)))
     val lines = block.size / 2
     val throttledRow = block.size
     val uptimeRow = block.size + 1

@@ -62,6 +62,8 @@ object LiveConfig {
       live.jumboEtherType := bits("JUMBO_TYPE", "ETHERTYPE")
       live.jumboProtocol := bits("JUMBO_TYPE", "PROTOCOL")
       live.matching := matching(c, word)
+      live.spacing := mode === JumboMode.split && bits("SPACING", "ENABLE").lsb
+      live.spacingLimitNs := bits("SPACING", "LIMIT").asUInt
     } else {
       live.split := False
       live.transit := False

@@ -106,6 +106,9 @@ case class CoreConfig(c: WeirConfig) extends Bundle {
   val jumboEtherType = Bits(16 bits)
   val jumboProtocol = Bits(8 bits)
   val matching = c.jumbo generate MatchActions(c)
+  /** packets that are split wait for their spacing, so long at most */
+  val spacing = c.jumbo generate Bool()
+  val spacingLimitNs = c.jumbo generate UInt(30 bits)
   /** nanoseconds a byte, UQ17.19; 0 turns the shaper off */
   val shaperCost = UInt(36 bits)
   /** burst tolerance in ns */

@@ -93,7 +93,10 @@ object RegisterMap {
         flag(s"IPV6_$k", 8 * k + 5, ""), flag(s"ENABLE$k", 8 * k + 7, ""))): _*).copy(jumbo = true)
   ) ++ (0 until 8).map(n =>
     shadow(s"DSCP_MAP$n", 0x080 + 4 * n, 32, Value(0),
-      s"queues of DSCP ${8 * n} to ${8 * n + 7}, 4 bits each, lowest first; one that is not built is 0"))
+      s"queues of DSCP ${8 * n} to ${8 * n + 7}, 4 bits each, lowest first; one that is not built is 0")
+  ) ++ Seq(
+    shadow("SPACING", 0x0A0, 32, Value(1000000), "packets of jumbo frames that are split wait for the spacing that their table says",
+      bits("LIMIT", 29, 0, "none waits longer, ns"), flag("ENABLE", 31, "they wait")).copy(jumbo = true))
 
   private val services = Seq(
     storage("LFSR_SEED_LO", 0x0C0, "seed of the random source, low word"),
@@ -111,7 +114,7 @@ object RegisterMap {
   private val coreState = Seq(
     live("FREE_CELLS", 0x100, 32, "free cells"),
     live("FREE_CELLS_MIN", 0x104, 32, "least free cells since the last snapshot"),
-    live("HELD_PACKETS", 0x108, 32, "packets in all queues")
+    live("HELD_PACKETS", 0x108, 32, "packets in all queues, and those that wait for their spacing")
   ) ++ wide("THROTTLED", 0x10C, "ns with a backlog held by the shaper") ++
     wide("UPTIME", 0x118, "cycles since reset") ++
     counter("RX", 0x200, "arrived from the wire") ++ counter("TX", 0x210, "sent") ++
@@ -125,7 +128,8 @@ object RegisterMap {
       counter("RX_WIRE", 0x2A0, "frames that arrived, as they came") ++
       counter("JUMBO_OUT", 0x2B0, "jumbo frames that were built or kept together, as they left") ++
       counter("MERGED", 0x2C0, "of TX, what left in jumbo frames that were built or kept together") ++
-      counter("EVICTED", 0x2D0, "groups that were closed because another flow needed their place (bytes 0)")).map(_.copy(jumbo = true))
+      counter("EVICTED", 0x2D0, "groups that were closed because another flow needed their place (bytes 0)") ++
+      counter("HURRIED", 0x2E0, "packets that did not wait for all of their spacing, for lack of places or cells (bytes 0)")).map(_.copy(jumbo = true))
 
   private val queueConfig = Seq(
     shadow("POLICY", 0x000, 32, Value(0), "a policy that is not built: SLVERR, nothing written",

@@ -85,6 +85,8 @@ class Contents(c: WeirConfig) extends Component {
     val start = RegNextWhen((header.end >= 4).asBits ## header.end(1 downto 0), opens)
     val tags = RegNextWhen(p.tags, opens)
     val transit = RegNextWhen(p.transit, opens)
+    val tick = RegNextWhen(header.versionTick(4 downto 0).asUInt, opens)
+    val spacings = (0 until 4).map(n => next(two(4 * n + 2).asUInt, 0))
     val totalEnd = next(header.total +^ ((p.tags +^ U(3, 3 bits)) << 2) + 2, 1)
 
     /** entries from the start of this word on */
@@ -112,6 +114,7 @@ class Contents(c: WeirConfig) extends Component {
   val entries = new Area {
     private val taken = (0 until 4).map(n => table.lengths(n) & U(16 bits, default -> table.counts(n)))
     val lengths = taken.map(l => next(l(13 downto 0), 1))
+    val spacings = (0 until 4).map(n => next(table.spacings(n) & U(16 bits, default -> table.counts(n)), 1))
     val present = next((0 until 4).map(n => table.counts(n) && table.present(n)).asBits(), 1)
     val wrong = next(table.wrong || (0 until 4).map(n => table.counts(n) && table.broken(n)).orR, 1)
     val here = next(table.here, 1)
@@ -146,6 +149,11 @@ class Contents(c: WeirConfig) extends Component {
   /** Step 4. */
   val row = new Area {
     val lengths = entries.lengths.map(next(_, 2))
+    /** of this word up to each entry, and of the words before it */
+    private val spaced = entries.spacings
+    val spacings = Seq(spaced(0).resize(18 bits), (spaced(0) +^ spaced(1)).resize(18 bits), spaced(0) +^ spaced(1) +^ spaced(2).resize(17 bits),
+      (spaced(0) +^ spaced(1)) +^ (spaced(2) +^ spaced(3))).map(next(_, 2))
+    val spacedBefore = Reg(UInt(LengthRow.spacingWidth bits))
     val present = next(entries.present, 2)
     val sum = next((entries.lengths(0) +^ entries.lengths(1)) +^ (entries.lengths(2) +^ entries.lengths(3)), 2)
     /** here or in a word before */
@@ -156,6 +164,9 @@ class Contents(c: WeirConfig) extends Component {
     val ordinary = next(entries.ordinary, 2)
     val l3 = next(entries.l3, 2)
     val bytes = next(entries.bytes, 2)
+    private val opening = here ? U(0, LengthRow.spacingWidth bits) | spacedBefore
+    val spacingSums = spacings.map(s => opening + s)
+    when(step(3))(spacedBefore := spacingSums(3))
   }
 
   /** Step 5. */
@@ -196,4 +207,6 @@ class Contents(c: WeirConfig) extends Component {
   io.row.transit := table.transit
   io.row.present := row.present
   io.row.lengths := Vec(row.lengths)
+  io.row.spacings := Vec(row.spacingSums)
+  io.row.tick := table.tick
 }

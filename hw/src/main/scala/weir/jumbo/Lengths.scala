@@ -37,6 +37,8 @@ class Lengths(c: WeirConfig) extends Component {
     val start = UInt(3 bits)
     val tags = UInt(2 bits)
     val length = c.length
+    val spacing = UInt(LengthRow.spacingWidth bits)
+    val tick = UInt(5 bits)
     val quads = UInt(9 bits)
     val transit = Bool()
   }
@@ -62,6 +64,8 @@ class Lengths(c: WeirConfig) extends Component {
     output.quads := row.quads
     output.transit := row.transit
     output.length := MuxOH(pick, row.lengths)
+    output.spacing := MuxOH(pick, row.spacings)
+    output.tick := row.tick
     row.ready := drop || (output.ready && done)
     when(output.fire) {
       left := rest
@@ -82,6 +86,8 @@ class Lengths(c: WeirConfig) extends Component {
     token.length := chosen.length
     token.quads := chosen.quads
     token.transit := chosen.transit
+    val waitNs = chosen.spacing << chosen.tick
+    token.waitNs := waitNs(waitNs.high downto Spacing.waitWidth).orR ? U(Spacing.waitWidth bits, default -> true) | waitNs.resize(Spacing.waitWidth)
     // the Ethernet header has 14 + 4 * tags bytes, and bytes count from 0
     token.lastByte := chosen.length + ((chosen.tags +^ U(3, 3 bits)) << 2) + 1
     chosen.translateWith(token).halfPipe()

@@ -183,6 +183,7 @@ class Realign(c: WeirConfig) extends Component {
     (marked.place.number === 1 && !marked.place.header && (marked.own.resize(17 bits) =/= marked.expected || marked.nested))
   result.discard := marked.about.discard
   result.length := marked.frameLength
+  result.waitNs := marked.place.waitNs
   result.payload.queue := marked.queue
   result.exempt := marked.about.exempt
   result.ecn := marked.about.isIp ? marked.about.ecn | U(Ecn.notEct, 2 bits)

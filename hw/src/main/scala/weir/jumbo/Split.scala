@@ -88,6 +88,7 @@ class Split(c: WeirConfig) extends Component {
     /** no packet, but all that is before the packets */
     val header = Reg(Bool())
     val length, lastByte = Reg(c.length)
+    val waitNs = Reg(UInt(Spacing.waitWidth bits))
     val number = Reg(UInt(2 bits))
     val index = Reg(UInt(log2Up(c.wordsPerCell) bits))
     /** words behind this one */
@@ -131,6 +132,7 @@ class Split(c: WeirConfig) extends Component {
   io.item.place.outerEcn := frame.outerEcn
   io.item.place.length := packet.length
   io.item.place.lastByte := packet.lastByte
+  io.item.place.waitNs := packet.waitNs
   val end = new Area {
     val fate = JumboFate(c)
     fate := frame.fate
@@ -270,6 +272,7 @@ class Split(c: WeirConfig) extends Component {
           packet.fresh := False
           packet.length := token.length
           packet.lastByte := token.lastByte
+          packet.waitNs := token.waitNs
           packet.left := token.lastByte >> 4
           packet.last := False
           packet.advances := frame.tags === 0 && (step.fires ? step.at | window.at) >= S(0)

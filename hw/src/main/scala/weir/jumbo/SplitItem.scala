@@ -31,6 +31,8 @@ case class SplitPlace(c: WeirConfig) extends Bundle {
   val length = c.length
   /** number of the last byte of the packet's frame */
   val lastByte = c.length
+  /** as [[LengthToken]] */
+  val waitNs = UInt(Spacing.waitWidth bits)
 }
 
 /** A word to be cut out of two. */
@@ -56,6 +58,8 @@ case class SplitWord(c: WeirConfig) extends Bundle {
   val wrong = Bool()
   /** RFC 6040 drops this packet */
   val discard = Bool()
+  /** as [[LengthToken]] */
+  val waitNs = UInt(Spacing.waitWidth bits)
   /** of the packet's [[weir.frame.FrameMeta]] */
   val length = c.length
   val ecn, ipVersion, ipOffset = UInt(2 bits)

@@ -131,6 +131,7 @@ class Unpack(c: WeirConfig) extends Component {
     private val overflows = plain.skip && plain.word.kind === FrameEnd.good
     e.inner := inner.offered
     e.header := inner.offered && inner.word.header
+    e.waitNs := inner.word.waitNs
     e.kind := overflows ? U(FrameEnd.overflow, 3 bits) | plain.word.kind
     e.bytes := plain.word.bytes
     e.meta.length := plain.word.bytes.resized

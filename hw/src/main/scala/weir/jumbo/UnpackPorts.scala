@@ -32,6 +32,8 @@ case class UnpackEnd(c: WeirConfig) extends Bundle {
   val inner = Bool()
   /** no packet, but all that is before a jumbo frame's packets, which stay together (transit); `inner`, too */
   val header = Bool()
+  /** of an inner packet: sum of the spacings up to its own, ns */
+  val waitNs = c.jumbo generate UInt(Spacing.waitWidth bits)
 }
 
 /** The fate of a jumbo frame, and with it of all inner packets since the one before. */
@@ -118,6 +120,14 @@ case class LengthRow(c: WeirConfig) extends Bundle {
   /** entries that have a length */
   val present = Bits(4 bits)
   val lengths = Vec(c.length, 4)
+  /** sums of the spacings from the frame's first entry to each, in units of 2^`tick` ns */
+  val spacings = Vec(UInt(LengthRow.spacingWidth bits), 4)
+  val tick = UInt(5 bits)
+}
+
+object LengthRow {
+  /** 448 spacings of 16 bits */
+  val spacingWidth = 25
 }
 
 /** A packet of a jumbo frame, or what was found. */
@@ -128,6 +138,8 @@ case class LengthToken(c: WeirConfig) extends Bundle {
   val length = c.length
   /** number of the last byte of its frame */
   val lastByte = c.length
+  /** sum of the spacings up to its own, ns; all ones: as much or more */
+  val waitNs = UInt(Spacing.waitWidth bits)
   /** as [[LengthRow]] */
   val quads = UInt(9 bits)
   val transit = Bool()

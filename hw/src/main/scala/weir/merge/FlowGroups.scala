@@ -14,6 +14,8 @@ case class FlowLook(c: WeirConfig) extends Bundle {
   val length = c.length
   /** VLAN tags */
   val tags = UInt(2 bits)
+  /** it was held for its spacing: its tag is no longer there, it counts as unknown */
+  val held = Bool()
   /** of its request */
   val nowNs = c.time
 }
@@ -98,7 +100,10 @@ class FlowGroups(c: WeirConfig) extends Component {
     val tag3 = tags.readSync(io.look.index, io.look.valid)
     val look3 = RegNextWhen(io.look.payload, io.look.valid)
 
-    val tag2 = RegNextWhen(tag3, steps(1))
+    private val known3 = FlowTag(c).allowOverride()
+    known3 := tag3
+    when(look3.held)(known3.kind := FlowKind.unknown)
+    val tag2 = RegNextWhen(known3, steps(1))
     val look2 = RegNextWhen(look3, steps(1))
     private val header = look3.tags @@ U(0, 2 bits)
     val inner2 = RegNextWhen(look3.length - 14 - header, steps(1))

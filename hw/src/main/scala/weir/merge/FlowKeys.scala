@@ -5,6 +5,7 @@ import spinal.lib._
 import weir.WeirConfig
 import weir.aqm.Meaningful
 import weir.frame.IngressWord
+import weir.jumbo.Spacing
 
 /** A packet whose flow is to be looked up. */
 case class FlowJob(c: WeirConfig) extends Bundle {
@@ -44,6 +45,8 @@ class FlowKeys(c: WeirConfig) extends Component {
     val ask = in(FlowJob(c))
     val askIndex = in(UInt(2 bits))
     val key = out(Bits(c.wordWidth + tagBits bits))
+    /** with `job`: which of the [[Spacing]] lanes, from both addresses; never 0 */
+    val lane = out(UInt(Spacing.laneWidth bits))
     /** where a packet goes, known before its end or up to two cycles after it */
     val destination = master(Flow(Destination()))
   }
@@ -189,6 +192,8 @@ class FlowKeys(c: WeirConfig) extends Component {
       when(arrival2.ipVersion === weir.frame.IpVersion.none)(kind3 := FlowKind.none)
     }
 
+    private val spread = hash.addresses.resize(Spacing.laneWidth).asUInt
+    io.lane := (spread === 0) ? U(Spacing.laneCount / 2) | spread
     io.job.valid := valid3
     io.job.index := index3
     io.job.kind := kind3

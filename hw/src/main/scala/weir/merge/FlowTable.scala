@@ -5,6 +5,7 @@ import spinal.lib._
 import weir.{Steps, WeirConfig}
 import weir.csr.MatchConfig
 import weir.frame.IngressWord
+import weir.jumbo.FlowLane
 
 /** Tells flows apart, exactly: a table of the last flow of each slot, with its whole key. A packet whose key is not
   * the one in its slot puts its own there, and its flow has a new number.
@@ -26,6 +27,8 @@ class FlowTable(c: WeirConfig) extends Component {
     /** it has changed: an epoch begins */
     val matchChanged = in Bool ()
     val tag = master(Flow(FlowTagWrite(c)))
+    /** two cycles after the arrival */
+    val lane = master(Flow(FlowLane(c)))
     val busy = out Bool ()
   }
   noIoPrefix()
@@ -35,6 +38,9 @@ class FlowTable(c: WeirConfig) extends Component {
   keys.io.end := io.end
   keys.io.arrival << io.arrival
   keys.io.protocol := io.protocol
+  io.lane.valid := keys.io.job.valid
+  io.lane.index := keys.io.job.index
+  io.lane.lane := keys.io.lane
 
   private val words = Mem(Bits(widthOf(keys.io.key) bits), 4 * c.allSlots)
   private val numbers = Mem(UInt(c.flowNumberWidth bits), c.allSlots)

@@ -1,0 +1,249 @@
+package weir.jumbo
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+import weir.buffer.{Arrival, Chain, Transit}
+import weir.frame.FrameMeta
+
+/** An arrival with what its jumbo frame says about when it came. */
+case class SpacedArrival(c: WeirConfig) extends Bundle {
+  val arrival = Arrival(c)
+  /** the packet came out of a jumbo frame that was split */
+  val inner = Bool()
+  /** it is the first of its jumbo frame that is left */
+  val first = Bool()
+  /** of an inner packet: sum of the spacings up to its own, ns */
+  val waitNs = UInt(Spacing.waitWidth bits)
+}
+
+/** The lane of an arrival. */
+case class FlowLane(c: WeirConfig) extends Bundle {
+  val index = UInt(c.flowIndexWidth bits)
+  val lane = UInt(Spacing.laneWidth bits)
+}
+
+/** Gives packets of jumbo frames the spacing back in which they came to where they were merged: egress shaping of JumboGen (paper
+  * 000; docs/modules/spacing.md). Between Batch and Admit.
+  *
+  * A jumbo frame's first packet is due when it comes, the others as much later as their spacings say, `limitNs` at most. Any other arrival
+  * is due at once. Arrivals wait in 16 lanes, each in its order; the two addresses choose the lane, so no flow's order
+  * changes. The cells of what waits are held, but no queue's `q` counts them.
+  *
+  * Off and empty: wires. On: an arrival is in its lane six cycles after it came, and goes five cycles or more after that; with n lanes in use
+  * each is looked at every 2 n cycles or sooner, and one that has something due every four. One goes every three cycles at most.
+  * What waits goes at once, in the order of its lane, when `enable` is low, three quarters of the places are taken, or `scarce`. At reset empty.
+  */
+class Spacing(c: WeirConfig) extends Component {
+  import Spacing._
+
+  val io = new Bundle {
+    val nowNs = in(c.time)
+    val enable = in Bool ()
+    /** no packet waits longer, ns */
+    val limitNs = in(UInt(waitWidth bits))
+    /** few cells are free */
+    val scarce = in Bool ()
+    /** the arrival that comes next has to pass at once: nothing may be held */
+    val together = in Bool ()
+    val push = slave(Flow(SpacedArrival(c)))
+    /** an arrival may come */
+    val ready = out Bool ()
+    /** of each IP arrival, two cycles after it left Store or sooner */
+    val lane = slave(Flow(FlowLane(c)))
+    val pop = master(Flow(Arrival(c)))
+    /** its queue has not been announced */
+    val popInner = out Bool ()
+    /** `pop` is taken */
+    val popReady = in Bool ()
+    /** arrivals pass through the lanes */
+    val active = out Bool ()
+    /** packets that are held */
+    val held = out(UInt(idWidth + 1 bits))
+    /** a packet goes before it is due */
+    val early = out Bool ()
+    /** the earliest time at which something is due */
+    val wake = master(Flow(c.time))
+    val busy = out Bool ()
+  }
+  noIoPrefix()
+
+  /** from the time that an arrival is given to where something due at that time would go with it: 6 cycles */
+  private val firstNs = (BigDecimal(6) * BigDecimal(1000000000) / c.clockHz).setScale(0, BigDecimal.RoundingMode.HALF_UP).toBigInt
+
+  private val wanted = io.enable && !io.together
+  val active = RegInit(False)
+  /** arrivals in the lanes, and on their way there */
+  val count = Reg(UInt(idWidth + 1 bits)) init 0
+  private val roomy = RegNext(count < places - 8) init True
+  io.active := active
+  io.held := count
+  io.ready := active ? (wanted && roomy) | io.popReady
+
+  private val comes = io.push.valid && active
+  private val goes = Bool()
+  when(comes =/= goes)(count := comes ? (count + 1) | (count - 1))
+  when(wanted)(active := True) elsewhen (count === 0 && !comes)(active := False)
+
+  private val lanes = Mem(UInt(laneWidth bits), 1 << c.flowIndexWidth)
+  lanes.write(io.lane.index, io.lane.lane, io.lane.valid)
+
+  /** Cycles 1 to 5 after an arrival came: when it is due, and its lane. */
+  val coming = new Area {
+    val steps = new weir.Steps(comes, 5)
+    private def next[T <: Data](value: T, step: Int): T = RegNextWhen(value, steps(step))
+    val entry1 = RegNextWhen(io.push.payload, comes)
+    private val limited = entry1.waitNs > io.limitNs
+    private val wait2 = next(entry1.inner ? (limited ? io.limitNs | entry1.waitNs) | U(0, waitWidth bits), 1)
+    private val entry2 = next(entry1, 1)
+    private val wait3 = next(wait2, 2)
+    private val entry3 = next(entry2, 2)
+    /** of the jumbo frame: when its first packet goes, if nothing holds it up */
+    private val origin = Reg(c.time)
+    when(steps(3) && entry3.inner && entry3.first)(origin := io.nowNs + firstNs)
+    private val since = next((entry3.inner && !entry3.first) ? origin | io.nowNs, 3)
+    private val wait4 = next(wait3, 3)
+    private val arrival4 = next(entry3.arrival, 3)
+    private val lane4 = lanes.readSync(entry3.arrival.flow, steps(3))
+    val dueNs = next(since + wait4, 4)
+    val arrival = next(arrival4, 4)
+    private val isIp = arrival4.meta.ipVersion =/= weir.frame.IpVersion.none
+    val lane = next(isIp ? lane4 | U(0, laneWidth bits), 4)
+    val valid = steps(5)
+  }
+
+  /** A place in a lane: an arrival, and the place behind it. */
+  case class Place() extends Bundle {
+    val meta = FrameMeta(c)
+    val chain = Chain(c)
+    val dueNs = c.time
+    val next = UInt(idWidth bits)
+  }
+  private val waiting = Mem(Place(), 1 << idWidth)
+
+  /** Places that are free: those that were never used, then those that were given back. */
+  val free = new Area {
+    val fresh = Reg(UInt(idWidth + 1 bits)) init laneCount
+    val back = StreamFifo(UInt(idWidth bits), 1 << idWidth, latency = 2)
+    val id = fresh.msb ? back.io.pop.payload | fresh.resize(idWidth)
+    back.io.pop.ready := coming.valid && fresh.msb
+    when(coming.valid && !fresh.msb)(fresh := fresh + 1)
+  }
+
+  /** Each lane is a list from `heads` to `tails`; the last place is always an empty one. */
+  val heads, tails = Vec((0 until laneCount).map(n => Reg(UInt(idWidth bits)) init n))
+  private val used = B(heads.zip(tails).map { case (head, tail) => RegNext(head =/= tail) init False })
+  private val place = Place()
+  place.meta := coming.arrival.meta
+  place.chain := coming.arrival.chain
+  place.dueNs := coming.dueNs
+  place.next := free.id
+  waiting.write(tails(coming.lane), place, coming.valid)
+  when(coming.valid)(tails(coming.lane) := free.id)
+
+  private val asleep = RegInit(False)
+  private val hurry = RegNext(!wanted || io.scarce || count >= 3 * (1 << idWidth) / 4) init False
+
+  /** Looks at a lane's head every cycle: 1 its place, 2 and 3 RAM and register, 4 whether it is due. */
+  val looking = new Area {
+    private class Stage extends Area {
+      val valid = RegInit(False)
+      val lane = Reg(UInt(laneWidth bits))
+      def flying: Bits = B(laneCount bits, default -> valid) & UIntToOh(lane)
+      def takes(now: Bool, from: UInt): Unit = {
+        valid := now
+        when(now)(lane := from)
+      }
+    }
+    private val stages = Seq.fill(4)(new Stage)
+
+    /** the lane that last had something due */
+    val hot = Reg(UInt(laneWidth bits)) init 0
+    val isHot = RegInit(False)
+    private val turn = RegInit(False)
+    when(!asleep)(turn := !turn)
+    // a look may begin in the cycle of another's decision: it reads the new head
+    private val idle = used & ~stages.init.map(_.flying).reduce(_ | _) & B(laneCount bits, default -> !asleep)
+    private val last = Reg(Bits(laneCount bits)) init 1
+    private val round = OHMasking.roundRobin(idle, last.rotateLeft(1))
+    private val takesHot = turn && isHot && idle(hot)
+    stages(0).takes(idle.orR, takesHot ? hot | OHToUInt(round))
+    when(idle.orR && !takesHot)(last := round)
+
+    private val head = heads(stages(0).lane)
+    private val there = stages(0).valid && head =/= tails(stages(0).lane)
+    stages(1).takes(there, stages(0).lane)
+    private val id1 = RegNextWhen(head, there)
+    private val read = waiting.readSync(head, there)
+    stages(2).takes(stages(1).valid, stages(1).lane)
+    private val id2 = RegNextWhen(id1, stages(1).valid)
+    private val place2 = RegNextWhen(read, stages(1).valid)
+    stages(3).takes(stages(2).valid, stages(2).lane)
+    val id = RegNextWhen(id2, stages(2).valid)
+    val found = RegNextWhen(place2, stages(2).valid)
+    val due = RegNextWhen(!(io.nowNs - place2.dueNs).msb, stages(2).valid)
+    val valid = stages(3).valid
+    val lane = stages(3).lane
+    val may = valid && (due || hurry)
+    when(may) {
+      hot := lane
+      isHot := True
+    } elsewhen (valid && lane === hot)(isHot := False)
+
+    /** one in three cycles */
+    private val pause = new weir.Steps(goes, 2)
+    goes := may && io.popReady && !pause.passed.orR
+    when(goes)(heads(lane) := found.next)
+    free.back.io.push.valid := goes
+    free.back.io.push.payload := id
+    io.early := goes && !due
+  }
+
+  io.pop.valid := goes || (io.push.valid && !active)
+  io.pop.payload.allowOverride()
+  io.pop.payload := io.push.arrival
+  when(active) {
+    io.pop.payload.assignSomeByName(looking.found)
+    io.pop.transit := Transit.alone(c, looking.found.meta.length, looking.found.chain)
+    io.pop.held := True
+  }
+  io.popInner := active || io.push.inner
+
+  /** Nothing has come, and nothing was due, for 128 cycles: no lane is looked at before `wake`. `wake` is the earliest due time
+    * of what was looked at in the last 64 of these, in which each lane had its turn.
+    */
+  val resting = new Area {
+    private val calm = Reg(UInt(7 bits)) init 0
+    private val best = Reg(c.time)
+    private val some = RegInit(False)
+    private val distance = RegNext(best - io.nowNs)
+    private val near = asleep && some && (distance.msb || distance < 64)
+    private val disturbed = comes || coming.steps.passed.orR || looking.may || near || hurry && count =/= 0
+    private val waits = looking.valid && !looking.due
+    when(calm < 64) {
+      some := False
+    } elsewhen (waits && (!some || (looking.found.dueNs - best).msb)) {
+      some := True
+      best := looking.found.dueNs
+    }
+    when(!calm.andR)(calm := calm + 1)
+    when(calm.andR)(asleep := True)
+    when(disturbed) {
+      asleep := False
+      calm := 0
+    }
+    io.wake.valid := asleep && some
+    io.wake.payload := best
+    io.busy := active && !asleep
+  }
+}
+
+object Spacing {
+  val waitWidth = 30
+  val laneWidth = 4
+  val laneCount = 1 << laneWidth
+  /** of places */
+  val idWidth = 10
+  /** arrivals that fit, those on their way included: each lane has an empty place beside them */
+  val places = (1 << idWidth) - laneCount
+}
