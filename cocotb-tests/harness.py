@@ -89,7 +89,9 @@ def run_bench(
     """
     __tracebackhide__ = True
     if len(same := sorted((ROOT / "cocotb-tests").rglob(f"{module}.py"))) > 1:
-        raise BenchError(f"{module} is the name of {' and of '.join(str(s.relative_to(ROOT)) for s in same)}; rename one")
+        raise BenchError(
+            f"{module} is the name of {' and of '.join(str(s.relative_to(ROOT)) for s in same)}; rename one"
+        )
     source, top = verilog_of(unit, preset) if board is None else board_verilog(board)
     models = () if board is None else (ROOT / "cocotb-tests" / "models" / "ecp5_cells.v",)
     waves = os.environ.get("WAVES", "0") not in ("", "0")
