@@ -424,3 +424,32 @@ def test_the_session_gives_its_table_and_picture(tmp_path: Path) -> None:
     assert row["policy"] == "pie" and row["goodput_mbit"] > 0 and row["frames"]["core"][0] == row["frames"]["sender"]
     assert (tmp_path / "live.png").read_bytes()[:4] == b"\x89PNG" and "PIE" in (tmp_path / "table.txt").read_text()
     assert {p.name for p in tmp_path.iterdir()} == {"live.png", "live.json", "table.txt"}
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "code"),
+    [
+        (weir.WeirError(-1, "policy 6 is not built"), "policy 6 is not built", 2),
+        (UsageError("live: no TAP device"), "no TAP device", 2),
+        (IdentityError("live: counters differ"), "counters differ", 3),
+    ],
+)
+def test_what_ends_a_session_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    said: str,
+    code: int,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "sim" / "live")
+    import session
+
+    def fails(*_: object) -> session.Result:
+        raise error
+
+    monkeypatch.setattr(session, "_run", fails)
+    assert session.main(["--only", "pie", "--out", str(tmp_path)]) == code
+    assert capsys.readouterr().err == f"live: {said}\n" and not list(tmp_path.iterdir())
+    assert session.main(["--seconds", "1"]) == 2
+    assert capsys.readouterr().err == "live: --seconds 1 is out of range: allowed is 3 to 3600\n"

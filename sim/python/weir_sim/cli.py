@@ -352,7 +352,7 @@ def guarded(name: str, work: Callable[[], int]) -> int:
     except ImportError as error:
         said, code = f"{error}; run `make setup`", 1
     except errors as error:
-        said, code = str(error).removeprefix(f"{name}: "), 2
+        said, code = str(error), 2
     except OSError as error:
         said, code = f"{error.filename or 'file'}: {error.strerror or error}", 2
     except ModelError as error:
@@ -361,7 +361,7 @@ def guarded(name: str, work: Callable[[], int]) -> int:
         said, code = "interrupted", 130
     except IdentityError as error:
         said, code = str(error), 3
-    print(f"{name}: {said}", file=sys.stderr)
+    print(f"{name}: {said.removeprefix(f'{name}: ')}", file=sys.stderr)
     return code
 
 
