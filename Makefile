@@ -43,7 +43,7 @@ help: ## this list
 
 setup: $(VENV) ## check for the tools of the system (as root: install them), make .venv
 
-demo: $(VENV) $(MODEL) $(LIB) ## replay a capture of real TCP traffic: Drop-Tail against RED
+demo: $(VENV) $(MODEL) $(LIB) ## replay a capture of real TCP traffic with every policy, and as jumbo frames: build/demo/
 	@$(PY) sim/demo/demo.py
 
 live: $(VENV) $(MODEL_AQM) $(LIB) ## real Linux TCP through the core, Drop-Tail, RED, FN and PIE: build/live/

@@ -181,6 +181,10 @@ class MredModel:
         self.waiting: list[Waiting] = []
         self.pending: list[Selection] = []
         self.planned: list[int] = []
+        """packets of the share that is being dropped that are still to come, if it is the largest of `options`"""
+        self.options: set[int] = set()
+        self.done = 0
+        """packets of that share that were dropped"""
         self.taken: list[int] = []
         """k of every selection"""
 

@@ -11,13 +11,14 @@ from cocotb.triggers import RisingEdge
 from axis import seeded, start
 
 QUEUES, CLASSES, IDS = 4, 16, 2048
-AFTER = 1
-"""cycles from the one whose `nowNs` is the deadline, or the first after it, to the close, if nothing else is put"""
 LATEST_NS = 100
 
 
 class Bench:
     """Puts, parks and closes, as FlowGroups gives them, and what comes of them."""
+
+    jfet = (200, 1000, 7000, 0)
+    """timer of each queue, ns"""
 
     def __init__(self, dut: Any, name: str) -> None:
         self.dut, self.rng, self.cycle = dut, seeded(name), 0
@@ -77,8 +78,6 @@ class Bench:
         if parks:
             self.parked[parks[0]] = parks[1]
         self.blocked = bool(int(dut.closing.value)) or bool(close_all)
-
-    jfet = (200, 1000, 7000, 0)
 
     def _compare(self, before: dict[tuple[int, int], tuple[int, int]]) -> None:
         """What the unit did in the cycle that has ended."""

@@ -16,8 +16,14 @@ from harness import run_bench
 QUEUES, IDS = 4, 2048
 LATENCY = 3
 INTERVAL = 4
-PLAIN = {f"link_payload_{name}": 0 for name in ("transit", "last", "group_transit", "group_front", "group_removed")}
-"""links of packets that are not in transit"""
+IDLE = {
+    **dict.fromkeys(("link_valid", "append_valid", "grant_valid", "step_valid", "update_valid", "hold"), 0),
+    **{
+        f"link_payload_{name}": 0
+        for name in ("joins", "transit", "last", "group_transit", "group_front", "group_removed")
+    },
+}
+"""inputs of a unit to which nothing happens; its packets are not in transit"""
 FIELDS = {
     "chain_first": 11, "chain_last": 11, "chain_cells": 8, "length": 14, "ecn": 2, "mark": 1, "ipVersion": 2,
     "ipOffset": 2, "stampNs": 48, "sequence": 32,
@@ -56,17 +62,7 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
     `hold` is high now and then.
     """
     rng = seeded(f"order {link} {grant} {queues} {joins}")
-    await start(
-        dut,
-        link_valid=0,
-        append_valid=0,
-        grant_valid=0,
-        hold=0,
-        link_payload_joins=0,
-        step_valid=0,
-        update_valid=0,
-        **PLAIN,
-    )
+    await start(dut, **IDLE)
     model: list[deque[Group]] = [deque() for _ in range(QUEUES)]
     free = deque(rng.sample(range(IDS), IDS))
     expected: deque[Expected] = deque()
@@ -187,17 +183,7 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
 
 @cocotb.test()
 async def makes_an_empty_queue_ready_in_the_next_cycle(dut: Any) -> None:
-    await start(
-        dut,
-        link_valid=0,
-        append_valid=0,
-        grant_valid=0,
-        hold=0,
-        link_payload_joins=0,
-        step_valid=0,
-        update_valid=0,
-        **PLAIN,
-    )
+    await start(dut, **IDLE)
     for queue in range(QUEUES):
         dut.link_valid.value, dut.link_payload_queue.value, dut.link_payload_id.value = 1, queue, queue
         dut.append_valid.value, dut.append_payload_queue.value, dut.append_payload_id.value = 1, queue, queue

@@ -62,6 +62,6 @@ async def clears_entries_and_corrects_the_header(dut: Any, stall: float) -> None
             await FallingEdge(dut.clk)
             got += int(dut.patched.value).to_bytes(8, "little")
             await RisingEdge(dut.clk)
-        assert got[: len(data)] == expected, f"{gone} of {tags} tags, l3 {l3}"
+        assert got[: len(data)] == expected, f"{gone} gone, {tags} tags, l3 {l3}"
         patched += gone > 0
     assert patched > 400

@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 import picture
 from traffic import goodput_mbit
-from weir_sim import ModelError, native, trace
+from weir_sim import native, trace
+from weir_sim.cli import guarded
 from weir_sim.direction import Options
 from weir_sim.errors import IdentityError, UsageError
 from weir_sim.files import Outputs
@@ -179,6 +180,33 @@ def table(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
+def _session(preset: str, out: Path, seconds: float, cases: Sequence[Case]) -> int:
+    """Runs the cases, prints their table and writes the results."""
+    if not SETTLED_S + 1 <= seconds <= 3600:
+        raise UsageError(f"--seconds {seconds:g} is out of range: allowed is {SETTLED_S + 1:g} to 3600")
+    out.mkdir(parents=True, exist_ok=True)
+    about = (f"{FLOWS} flows of TCP {CONGESTION} with ECN, {seconds:g} s, through the core into a link of "
+             f"{LINK_RATE / 1e6:g} Mbit/s; {DELAY_S * 1e3:g} ms back; limit {LIMIT}")  # fmt: skip
+    print(about, flush=True)
+    results = []
+    for case in cases:
+        print(f"  {case.policy} {' '.join(f'{k} {v}' for k, v in case.settings.items())}", flush=True)
+        results.append(_run(case, preset, out / "weir.sock", seconds))
+    text = table(results)
+    with Outputs() as files:
+        picture.draw(files.path(out / "live.png"), results, about, seconds)
+        files.open(out / "table.txt").write(f"{about}\n\n{text}\n".encode())
+        rows = [{"policy": r.case.key, "settings": r.case.settings, **r.figures} for r in results]
+        files.open(out / "live.json").write((json.dumps(rows, indent=2) + "\n").encode())
+    print(f"\n{text}\n\nframes: the core's counters equal those of the hosts' devices in every case")
+    if any(r.figures["behind"]["lost_s"] > 0 for r in results):
+        print(
+            "the model could not keep up all the time (last row): those figures are of the machine as well as of the core"
+        )
+    print(f"{out}: live.png, table.txt, live.json")
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--out", type=Path, default=native.root() / "build" / "live", help="directory of the results")
@@ -186,44 +214,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=15.0, help="duration of each case (default %(default)g)")
     parser.add_argument("--only", action="append", default=[], choices=[c.key for c in CASES], help="only these cases")
     a = parser.parse_args(arguments)
-    try:
-        if not SETTLED_S + 1 <= a.seconds <= 3600:
-            raise UsageError(f"--seconds {a.seconds:g} is out of range: allowed is {SETTLED_S + 1:g} to 3600")
-        a.out.mkdir(parents=True, exist_ok=True)
-        about = (f"{FLOWS} flows of TCP {CONGESTION} with ECN, {a.seconds:g} s, through the core into a link of "
-                 f"{LINK_RATE / 1e6:g} Mbit/s; {DELAY_S * 1e3:g} ms back; limit {LIMIT}")  # fmt: skip
-        print(about, flush=True)
-        results = []
-        for case in CASES:
-            if a.only and case.key not in a.only:
-                continue
-            print(f"  {case.policy} {' '.join(f'{k} {v}' for k, v in case.settings.items())}", flush=True)
-            results.append(_run(case, a.preset, a.out / "weir.sock", a.seconds))
-        text = table(results)
-        with Outputs() as files:
-            picture.draw(files.path(a.out / "live.png"), results, about, a.seconds)
-            files.open(a.out / "table.txt").write(f"{about}\n\n{text}\n".encode())
-            rows = [{"policy": r.case.key, "settings": r.case.settings, **r.figures} for r in results]
-            files.open(a.out / "live.json").write((json.dumps(rows, indent=2) + "\n").encode())
-    except UsageError as error:
-        print(f"live: {str(error).removeprefix('live: ')}", file=sys.stderr)
-        return 2
-    except (ModelError, OSError) as error:
-        print(f"live: {error}", file=sys.stderr)
-        return 1
-    except IdentityError as error:
-        print(f"live: {error}", file=sys.stderr)
-        return 3
-    except KeyboardInterrupt:
-        print("live: interrupted", file=sys.stderr)
-        return 130
-    print(f"\n{text}\n\nframes: the core's counters equal those of the hosts' devices in every case")
-    if any(r.figures["behind"]["lost_s"] > 0 for r in results):
-        print(
-            "the model could not keep up all the time (last row): those figures are of the machine as well as of the core"
-        )
-    print(f"{a.out}: live.png, table.txt, live.json")
-    return 0
+    cases = [case for case in CASES if not a.only or case.key in a.only]
+    return guarded("live", lambda: _session(a.preset, a.out, a.seconds, cases))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     traffic.py receive
     traffic.py send --host 10.88.0.2 --flows 4 --seconds 10 [--stagger 0.1] [--congestion cubic]
 
-`send` prints one JSON object: the bytes that the server got in each flow and when it got the first and the last of them; the retransmissions of the senders; and the round trips of a small UDP packet sent every 20 ms, in ms.
+`send` prints one JSON object: of each flow the bytes that the server got, when it got the first and the last of them, and
+the sender's retransmissions; and the round trips of a small UDP packet: when each began, and how long it took in ms.
 """
 
 from __future__ import annotations

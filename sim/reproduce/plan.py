@@ -176,7 +176,7 @@ TABLES = (
 
 #: what is not run at all, and why
 NOT_RUN = {
-    "000": "MRED with partial drops needs jumbo frames that stay together in the core (transit), which is not built yet",
+    "000": "its experiment is not written yet; the core has what it needs, jumbo frames in transit and MRED with partial drops",
     "004 grid": "the sweep of 12 T for each Ws is not part of the workflow yet; Table II's rows are",
 }
 

@@ -374,6 +374,8 @@ class Check:
     def _partner(self, q: int) -> Model | None:
         """The other queue of a pair (pi2.md)."""
         mine: Any = self.models[q]
+        if mine.params.coupled >= QUEUES:
+            return None
         other: Any = self.models[mine.params.coupled]
         good = other is not mine and other.policy == PI2 and other.params.coupled == q
         return other if good and other.params.low_latency != mine.params.low_latency else None

@@ -30,16 +30,19 @@ PATHS = os.pathsep.join(str(ROOT / p) for p in ("sw-driver/python", "sim/python"
 PRESET = "full"
 
 
-def _namespaces() -> str | None:
-    """Why there are none, if there are none."""
+def _refused(user: bool) -> str | None:
+    """Why the system allows no namespace with a TAP device, with or without a user namespace: asked of its own tools."""
+    words = ["unshare", *(["--user", "--map-root-user"] if user else []), "--net", "--pid", "--fork", "ip", "tuntap", "add",
+             "probe", "mode", "tap"]  # fmt: skip
     try:
-        host.Host("probe", host.Plan("02:00:00:00:00:09", ("10.99.0.1/24",), user=host.needs_user_namespace())).close()
-    except UsageError as error:
-        return str(error)
-    return None
+        done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PATH": netns.path()})
+    except FileNotFoundError as error:
+        return f"the command {error.filename} is missing"
+    return (done.stderr.strip() or f"unshare ended with code {done.returncode}") if done.returncode else None
 
 
-WHY_NOT = _namespaces()
+REFUSED = {user: _refused(user) for user in (False, True)}
+WHY_NOT = REFUSED[False] and REFUSED[True]
 hosts = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
 
 
@@ -200,17 +203,28 @@ def test_what_the_namespace_refuses_is_told_and_leaves_no_process() -> None:
     assert not _helpers(os.getpid())
 
 
+AS_NOBODY = """
+import os, sys
+from weir_sim import host
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+if os.access(host.TUN, os.R_OK | os.W_OK):
+    sys.exit("open to everybody")
+try:
+    host.needs_user_namespace()
+except host.UsageError as error:
+    print(error)
+"""
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
-def test_a_user_without_rights_is_told_to_be_root(tmp_path: Path) -> None:
-    """As nobody, to whom the TAP device or the namespace is refused unless the system allows both."""
-    if os.access(netns.TUN, os.R_OK | os.W_OK, effective_ids=False) and os.stat(netns.TUN).st_mode & 0o006:
+def test_a_user_without_rights_is_told_to_be_root() -> None:
+    """As nobody, to whom the TAP device is refused unless the system opens it to everybody."""
+    done = subprocess.run([sys.executable, "-c", AS_NOBODY], text=True, capture_output=True,
+                          env={**os.environ, "PYTHONPATH": PATHS})  # fmt: skip
+    if done.stderr == "open to everybody\n":
         pytest.skip(f"{netns.TUN} is open to everybody here")
-    code = "from weir_sim import host\ntry: host.needs_user_namespace()\nexcept Exception as e: print(e)"
-    done = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", sys.executable, "-c", code], text=True,
-                          capture_output=True, env={**os.environ, "PYTHONPATH": PATHS})  # fmt: skip
-    if done.returncode != 0:
-        pytest.skip("nobody may not read this directory")
-    assert "/dev/net/tun may not be opened by this user; run it as root" in done.stdout
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "live: /dev/net/tun may not be opened by this user; run it as root, or ask for that right\n"
 
 
 # ---- hosts
@@ -233,14 +247,11 @@ def _helpers(parent: int) -> list[int]:
 @hosts
 @pytest.mark.parametrize("user", [False, True])
 def test_a_host_has_its_own_network_and_goes_without_a_trace(user: bool) -> None:
-    if not user and host.needs_user_namespace():
-        pytest.skip("only root can do without a user namespace")
+    if refused := REFUSED[user]:
+        pytest.skip(refused)
     plan = host.Plan("02:00:00:00:00:07", ("10.99.0.1/24", "fd99::1/64"), mtu=1400, congestion="reno",
                      parameters=(("ipv4/tcp_ecn", "1"),), user=user)  # fmt: skip
-    try:
-        one = host.Host("one", plan)
-    except UsageError as error:
-        pytest.skip(str(error))
+    one = host.Host("one", plan)
     try:
         inside = one.start(["sh", "-c", "ip -o link; ip route; cat /proc/sys/net/ipv4/tcp_ecn"], stdout=subprocess.PIPE)
         text = inside.communicate(timeout=10)[0].decode()
@@ -413,3 +424,32 @@ def test_the_session_gives_its_table_and_picture(tmp_path: Path) -> None:
     assert row["policy"] == "pie" and row["goodput_mbit"] > 0 and row["frames"]["core"][0] == row["frames"]["sender"]
     assert (tmp_path / "live.png").read_bytes()[:4] == b"\x89PNG" and "PIE" in (tmp_path / "table.txt").read_text()
     assert {p.name for p in tmp_path.iterdir()} == {"live.png", "live.json", "table.txt"}
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "code"),
+    [
+        (weir.WeirError(-1, "policy 6 is not built"), "policy 6 is not built", 2),
+        (UsageError("live: no TAP device"), "no TAP device", 2),
+        (IdentityError("live: counters differ"), "counters differ", 3),
+    ],
+)
+def test_what_ends_a_session_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    said: str,
+    code: int,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "sim" / "live")
+    import session
+
+    def fails(*_: object) -> session.Result:
+        raise error
+
+    monkeypatch.setattr(session, "_run", fails)
+    assert session.main(["--only", "pie", "--out", str(tmp_path)]) == code
+    assert capsys.readouterr().err == f"live: {said}\n" and not list(tmp_path.iterdir())
+    assert session.main(["--seconds", "1"]) == 2
+    assert capsys.readouterr().err == "live: --seconds 1 is out of range: allowed is 3 to 3600\n"

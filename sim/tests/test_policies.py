@@ -283,6 +283,33 @@ def test_a_restart_of_codel_forgets_everything_at_any_moment() -> None:
     assert not wrong
 
 
+OWN = {"red": ("RED",), "dt-ecn": ("DTECN",), "isred": ("RED", "ISRED"), "ared": ("RED", "ARED")}
+"""Prefixes of a policy's registers, where they are not its name."""
+
+
+@pytest.mark.parametrize("bit", [0, 1])
+@pytest.mark.parametrize("policy", NAMES[1:])
+def test_what_the_library_refuses_does_no_harm(policy: str, bit: int) -> None:
+    """Every parameter 0, or all ones: T, Ws, the room that has mu in it, slope, intervals, targets, gains, thresholds.
+    Decisions stay those of the golden model, no packet and no cell is lost, other queues go on, the core comes to rest."""
+    scene = Scene(90, RATE)
+    raw = {}
+    for name, address in scene.address.items():
+        if name.split("_")[0] in OWN.get(policy, (policy.upper(),)):
+            scene.write(0, name, bit * 0xFFFF_FFFF)
+            raw[name] = scene.core.csr_read(address)  # what there is of it
+    assert raw
+    if policy == "fn":
+        raw["FN_WINDOW"] &= 0x1FFF  # no place in the part of another queue
+    scene.configure(0, policy, raw, **BYTES)
+    scene.configure(1, "red", **RED)
+    scene.traffic(500, 1.5, RATE, (0, 0, 1, 2))
+    report = scene.finish()
+    assert missing(scene) == scene.core.device.core_live().held_packets == 0
+    assert scene.core.device.core_live().free_cells == scene.capabilities.cells - 1
+    assert scene.core.stats().queues[1].out.packets > 50, report
+
+
 # ---- line rate
 
 LINE: dict[str, tuple[dict[str, Any], dict[str, int]]] = {

@@ -76,7 +76,8 @@ static int set(struct weir *w, unsigned int queue, const struct weir_mred *mred)
 			words[0] = WEIR_Q_MRED_ENABLE_MASK << WEIR_Q_MRED_ENABLE_SHIFT;
 			words[1] = share_word(mred->low);
 			words[2] = share_word(mred->high);
-			words[3] = band > 0 ? weir_scaled_word((mred->high - mred->low) / band * SLOPE_ONE) : 0;
+			/* of what the registers hold: what is read back makes the same words */
+			words[3] = band > 0 ? weir_scaled_word((share_of(words[2]) - share_of(words[1])) / band * SLOPE_ONE) : 0;
 		}
 	}
 	if (!status)

@@ -264,20 +264,20 @@ def test_texts_are_short() -> None:
 def test_statistics_have_the_words_of_tc(run: Any, every: FakeCore) -> None:
     """marked, early, pdrop, other: by the policy, by the limit, by others (tc-red(8), STATISTICS)."""
     counts = {"EARLY": 100, "FORCED": 20, "HEAD_DROPPED": 3, "OVERFLOW": 4000, "FRONT": 500, "LINK_DOWN": 60000,
-              "MARKED": 7, "HEAD_MARKED": 80, "OUT": 1000}  # fmt: skip
+              "PARTIAL": 700000, "MARKED": 7, "HEAD_MARKED": 80, "OUT": 1000}  # fmt: skip
     for name, n in counts.items():
         put(every, f"{name}_PACKETS", n, 1)
         put(every, f"{name}_BYTES", 10 * n, 1)
     every.words[every.address("LIVE_BYTES", 1)], every.words[every.address("LIVE_PACKETS", 1)] = 3000, 2
     _, out, _ = run("-s", "queue", "show", 1)
     assert out.splitlines()[1:] == [
-        " Sent 10800 bytes 1080 pkt (dropped 64623, overlimits 210 requeues 0)",
+        " Sent 10800 bytes 1080 pkt (dropped 764623, overlimits 700210 requeues 0)",
         " backlog 3000b 2p requeues 0",
-        "  marked 87 early 123 pdrop 4500 other 60000",
+        "  marked 87 early 700123 pdrop 4500 other 60000",
     ]
     _, out, _ = run("-j", "stats")
     found = json.loads(out)
-    assert found["queues"][1]["tc"] == {"marked": 87, "early": 123, "pdrop": 4500, "other": 60000}
+    assert found["queues"][1]["tc"] == {"marked": 87, "early": 700123, "pdrop": 4500, "other": 60000}
     assert found["queues"][1]["counters"]["overflow"] == {"packets": 4000, "bytes": 40000}
     assert found["queues"][1]["live"]["packets"] == 2 and len(found["queues"]) == 4
     _, out, _ = run("stats", 1)
@@ -405,7 +405,7 @@ def test_match_table_and_classes(run: Any, every: FakeCore, tmp_path: Path) -> N
     assert run("match", "del", 3)[0] == 0 and "10.1.0.0" not in run("match")[1]
 
 
-def test_mred(run: Any, every: FakeCore) -> None:
+def test_mred(run: Any, every: FakeCore, tmp_path: Path) -> None:
     assert run("queue", "replace", 1, *"red limit 130000 min 30000 max 90000 avpkt 1000 burst 55".split())[0] == 0
     assert run("mred", 1, "low", 0.25, "high", 1) == (0, "", "")
     assert [every.applied(name, 1) for name in ("MRED", "MRED_LO", "MRED_HI")] == [1, 1 << 30, (1 << 32) - 1]
@@ -413,9 +413,22 @@ def test_mred(run: Any, every: FakeCore) -> None:
     assert (slope & 0x3FFFF) * 2.0 ** -(slope >> 24) == pytest.approx(0.75 / 60000 * 2**17, rel=2**-18)
     assert run("mred")[1].splitlines()[:2] == ["mred 0 off", "mred 1 low 0.25 high 1"]
     assert json.loads(run("-j", "mred", "show")[1])["1"] == {"enable": True, "low": 0.25, "high": 1.0}
-    assert run("mred", 1, "off")[0] == 0 and every.applied("MRED", 1) == 0
+    names, file = ("MRED", "MRED_LO", "MRED_HI", "MRED_SLOPE"), tmp_path / "all.yaml"
+    for low, high in ((0.25, 1), (1 / 3, 0.7), (0, 2.5e-9), (0.025, 0.5)):
+        assert run("mred", 1, "low", low, "high", high)[0] == 0
+        before = [every.applied(name, 1) for name in names]
+        commands = [
+            line.split() for line in run("show", "--commands")[1].splitlines() if line.startswith("weirctl mred")
+        ]
+        assert run("save", file)[0] == 0 and run("mred", 1, "off")[0] == 0 and every.applied("MRED", 1) == 0
+        assert run("restore", file) == (0, "", "") and [every.applied(name, 1) for name in names] == before
+        assert run("mred", 1, "off")[0] == 0
+        assert [run(*words[1:])[0] for words in commands] == [0] * 4
+        assert [every.applied(name, 1) for name in names] == before
+    file.write_text("weir: 1\nqueues: {1: {policy: red, min: 30000, max: 90000}}\n")
+    assert run("restore", file)[0] == 0 and every.applied("MRED", 1) == 0
     assert "mred needs red, isred or ared in queue 0" in run("mred", 0, "low", 0.1)[2]
-    assert "is not a number" in run("mred", 1, "low", "x")[2]
+    assert "is not a number" in run("mred", 1, "low", "x")[2] and "'off'" in run("mred", 1, "low", 0.1, "off")[2]
 
 
 def test_merging_is_saved_and_restored(run: Any, every: FakeCore, tmp_path: Path) -> None:

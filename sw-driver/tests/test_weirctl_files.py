@@ -189,6 +189,10 @@ BAD = {
     "dscp's queue": ("weir: 1\ncore: {dscp: {6: 7}}", "core.dscp.6: 7 is not a whole number from 0 to 3"),
     "frame": ("weir: 1\ncore: {max_frame: 9217}", "core.max_frame: 9217 is not a whole number"),
     "jumbo": ("weir: 1\ncore: {jumbo: {mode: merge}}", "jumbo mode 'merge' is not known"),
+    "share": ("weir: 1\nqueues: {0: {policy: red}}\nmred: {0: {low: 0.6}}", "mred.0: mred high 0.5 is out of range"),
+    "share of what": ("weir: 1\nmred: {0: {low: much}}", "mred.0.low: 'much' is not a number"),
+    "mred without red": ("weir: 1\nqueues: {0: {policy: pie}}\nmred: {0: {low: 0.1}}", "mred.0: mred needs red, isred or ared"),
+    "mred of queue 4": ("weir: 1\nmred: {4: {low: 0.1}}", "mred: 4 is not a whole number from 0 to 3"),
     "date": ("weir: 1\nqueues: {0: {policy: red, min: 2026-11-22}}", "queues.0.min: not a value"),
 }  # fmt: skip
 

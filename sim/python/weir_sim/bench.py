@@ -334,11 +334,11 @@ def split_rate(preset: str, inner: int, packets: int, mode: str = "split") -> li
     """Jumbo frames of packets of `inner` bytes, as long as they get, back to back, into a core that splits them, over a
     standing queue of half the buffer at its limit and a shuffled free list; minimum frames leave meanwhile.
 
-    `mode` "transit": they stay together."""
+    `mode` is "split", or "transit": they stay together."""
     rng = np.random.default_rng(inner)
     core = _core(preset)
     capabilities = core.device.capabilities
-    core.device.jumbo("split" if mode == "split" else "transit")
+    core.device.jumbo(mode)
     _configure(core, "drop-tail")
     _shuffle(core, rng)
     each = -(-(inner + 14) // 64)

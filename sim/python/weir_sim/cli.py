@@ -10,7 +10,7 @@ import argparse
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -345,35 +345,35 @@ def _terminate(number: int, frame: object) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs `weir-sim` and answers its exit code."""
-    a = parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _terminate)
+def guarded(name: str, work: Callable[[], int]) -> int:
+    """Does the work of a program and answers its exit code; an error becomes one line after the program's name."""
     errors: tuple[type[Exception], ...] = (UsageError, CaptureError)
     try:
         import weir
 
         errors += (weir.WeirError,)
-        code: int = a.run(a)
+        return work()
     except ImportError as error:
-        print(f"weir-sim: {error}; run `make setup`", file=sys.stderr)
-        return 1
+        said, code = f"{error}; run `make setup`", 1
     except errors as error:
-        print(f"weir-sim: {error}", file=sys.stderr)
-        return 2
+        said, code = str(error), 2
     except OSError as error:
-        print(f"weir-sim: {error.filename or 'file'}: {error.strerror or error}", file=sys.stderr)
-        return 2
+        said, code = f"{error.filename or 'file'}: {error.strerror or error}", 2
     except ModelError as error:
-        print(f"weir-sim: {error}", file=sys.stderr)
-        return 1
+        said, code = str(error), 1
     except KeyboardInterrupt:
-        print("weir-sim: interrupted", file=sys.stderr)
-        return 130
+        said, code = "interrupted", 130
     except IdentityError as error:
-        print(f"weir-sim: {error}", file=sys.stderr)
-        return 3
+        said, code = str(error), 3
+    print(f"{name}: {said.removeprefix(f'{name}: ')}", file=sys.stderr)
     return code
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs `weir-sim` and answers its exit code."""
+    a = parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _terminate)
+    return guarded("weir-sim", lambda: int(a.run(a)))
 
 
 if __name__ == "__main__":

@@ -115,10 +115,7 @@ class _Tally:
         marks = records["action"] == trace.MARK
         self.together.update(records["seq"][arrival & marks & together].tolist())
         late = departure & (records["marked"] == 1) & ~by_policy & ~in_place
-        if self.together:
-            late &= np.isin(records["seq"], list(self.together))
-        else:
-            late &= False
+        late &= np.isin(records["seq"], list(self.together))
         cases = {
             "marked": (arrival & ~together | departure & by_policy | in_place) & marks | late,
             "early": arrival & dropped & (cause == trace.EARLY),

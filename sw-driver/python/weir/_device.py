@@ -61,8 +61,8 @@ class Count:
 class QueueCounters:
     """Counters of a queue at the last snapshot. `sojourn[b]`: packets that left after 2^b to 2^(b+1) ns.
 
-    `marked` is at arrival, `head_marked` and `head_dropped` by the policy at departure, `partial` dropped out of jumbo frames that wait, `front` dropped from the head of
-    a queue over its limits. `out` is everything that was sent, what `head_marked` counts as well.
+    `marked` is at arrival, `head_marked` and `head_dropped` by the policy at departure, `partial` dropped out of jumbo
+    frames that wait, `front` dropped from the head of a queue over its limits. `out` is everything that was sent, what `head_marked` counts as well.
     """
 
     in_not_ect: Count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import weir
@@ -251,20 +251,28 @@ def merge_words(merge: Mapping[str, Any]) -> str:
     return " ".join([str(merge["mode"]), *before, *(f"{name} {merge[name]}" for name in LIMITS if name in merge)])
 
 
+def _shows_queues(
+    context: Context, words: Words, name: str, read: Callable[[int], Any], as_words: Callable[[Any], str]
+) -> bool:
+    """Shows a setting of every queue if the words ask for that; whether they did."""
+    if words.peek() not in (None, "show"):
+        return False
+    if words:
+        words.take("show")
+    words.end()
+    shown = {q: read(q) for q in range(context.device.capabilities.queues)}
+    if context.options.json:
+        context.json(shown)
+        return True
+    for q, setting in shown.items():
+        context.say(f"{name} {q} {as_words(setting)}")
+    return True
+
+
 def run_merge(context: Context, words: Words) -> int:
     """`weirctl merge`."""
     device = context.device
-    queues = device.capabilities.queues
-    if words.peek() in (None, "show"):
-        if words:
-            words.take("show")
-        words.end()
-        shown = {q: device.merge(q) for q in range(queues)}
-        if context.options.json:
-            context.json(shown)
-        else:
-            for q, merge in shown.items():
-                context.say(f"merge {q} {merge_words(merge)}")
+    if _shows_queues(context, words, "merge", device.merge, merge_words):
         return 0
     queue = context.queue(words.take("number of the queue"))
     mode = words.keyword(("off", "flow", "class"), None, "mode of merge")
@@ -326,36 +334,40 @@ def run_match(context: Context, words: Words) -> int:
     return 0
 
 
+#: MRED's shares where none are given.
+SHARES: Final = {"low": 0.025, "high": 0.5}
+
+
+def tidy_share(share: float) -> float:
+    """A share with the fewest digits that make the same register, which is rounded down."""
+
+    def word(value: float) -> int:
+        return min(int(value * 2**32), 2**32 - 1)
+
+    return next(tidy for digits in range(1, 18) if word(tidy := float(f"{share:.{digits}g}")) == word(share))
+
+
 def mred_words(mred: Mapping[str, Any]) -> str:
     """Shares, as `weirctl mred N` takes them."""
-    return f"low {mred['low']:.6g} high {mred['high']:.6g}" if mred["enable"] else "off"
+    if not mred.get("enable", True):
+        return "off"
+    return " ".join(f"{name} {text.number(tidy_share(mred[name]))}" for name in SHARES)
 
 
 def run_mred(context: Context, words: Words) -> int:
     """`weirctl mred`."""
     device = context.device
-    if words.peek() in (None, "show"):
-        if words:
-            words.take("show")
-        words.end()
-        shown = {q: device.mred(q) for q in range(device.capabilities.queues)}
-        if context.options.json:
-            context.json(shown)
-        else:
-            for q, mred in shown.items():
-                context.say(f"mred {q} {mred_words(mred)}")
+    if _shows_queues(context, words, "mred", device.mred, mred_words):
         return 0
     queue = context.queue(words.take("number of the queue"))
-    shares = {"low": 0.025, "high": 0.5}
+    shares = dict(SHARES)
     if words.peek() == "off":
         words.take("off")
         words.end()
         device.mred(queue, enable=False)
         return 0
     while words:
-        name = words.keyword(("off", "low", "high"), None, "parameter of mred")
-        if name == "off":
-            raise Refusal("mred off takes no shares")
+        name = words.keyword(tuple(SHARES), None, "parameter of mred")
         value = words.take(name)
         try:
             shares[name] = float(value)

@@ -36,7 +36,7 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 #: tc's words (tc-red(8)): early and certain drops by the policy, drops by the queue's limit, others.
 MARKED = ("marked", "head_marked")
-EARLY = ("early", "forced", "head_dropped")
+EARLY = ("early", "forced", "partial", "head_dropped")
 PDROP = ("overflow", "front")
 OTHER = ("link_down",)
 

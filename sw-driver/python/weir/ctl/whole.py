@@ -67,6 +67,7 @@ def document(device: weir.Device) -> dict[str, Any]:
     with device.lock():
         d = core.describe(device)
         merges = {q: device.merge(q) for q in range(device.capabilities.queues)}
+        mreds = {q: device.mred(q) for q in range(device.capabilities.queues)}
         rules, unmatched = device.match()
         queues = {q: text.tidy(device.queue_show(q), device.capabilities) for q in range(device.capabilities.queues)}
     shape: dict[str, Any] = {"rate": "off"}
@@ -82,6 +83,7 @@ def document(device: weir.Device) -> dict[str, Any]:
                  "dscp": {n: q for n, q in enumerate(d["dscp"]) if q}},
         "queues": {q: {"policy": shown["policy"], **queue_values(shown)} for q, shown in queues.items()},
         "merge": {q: written_merge(merge) for q, merge in merges.items() if merge["mode"] != "off"},
+        "mred": {q: {k: core.tidy_share(mred[k]) for k in core.SHARES} for q, mred in mreds.items() if mred["enable"]},
     }  # fmt: skip
 
 
@@ -139,6 +141,7 @@ def commands(device: weir.Device) -> Iterator[str]:
         yield f"weirctl queue replace {queue} {shown['policy']} {pairs}"
     for queue in d["queues"]:
         yield f"weirctl merge {queue} {core.merge_words(d['merge'].get(queue, {'mode': 'off'}))}"
+        yield f"weirctl mred {queue} {core.mred_words(d['mred'].get(queue, {'enable': False}))}"
 
 
 # ---- checking what a person wrote
@@ -173,10 +176,10 @@ def _value(value: Any, name: str) -> str | int | float | bool:
 
 def check_form(d: Any, queues: int) -> dict[str, Any]:
     """A document whose form is right; values are checked when it is applied to a copy. Raises Refusal."""
-    _section(d, "document", ("weir", "core", "queues", "merge"))
+    _section(d, "document", ("weir", "core", "queues", "merge", "mred"))
     if d.get("weir") != FORMAT or isinstance(d.get("weir"), bool):
         raise Refusal(f"document: 'weir: {FORMAT}' is missing; it tells the form of the file")
-    checked: dict[str, Any] = {"core": {}, "queues": {}, "merge": {}}
+    checked: dict[str, Any] = {"core": {}, "queues": {}, "merge": {}, "mred": {}}
     given = _section(d.get("core", {}), "core", _CORE)
     if "shape" in given:
         shape = _section(given["shape"], "core.shape", ("rate", "burst", "overhead"))
@@ -222,9 +225,13 @@ def check_form(d: Any, queues: int) -> dict[str, Any]:
             for k, v in found.items()
             if k != "mode"
         }
-    # a file that names a queue says how it merges: not at all, if it says nothing
+    for number, mred in _section(d.get("mred", {}), "mred", None).items():
+        _whole(number, "mred", 0, queues - 1)
+        checked["mred"][number] = _check_mred(mred, f"mred.{number}")
+    # a file that names a queue says whether it merges, and whether it has MRED: not at all, if it says nothing
     for number in checked["queues"]:
         checked["merge"].setdefault(number, {"mode": "off"})
+        checked["mred"].setdefault(number, {"enable": False})
     return checked
 
 
@@ -250,6 +257,15 @@ def _check_match(given: Any) -> dict[Any, Any]:
             "class": of(found["class"], f"{name}.class"),
         }
     return checked
+
+
+def _check_mred(given: Any, name: str) -> dict[str, Any]:
+    """The shares of a queue."""
+    found = _section(given, name, tuple(core.SHARES))
+    for key, value in found.items():
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise Refusal(f"{name}.{key}: {value!r} is not a number")
+    return core.SHARES | {key: float(value) for key, value in found.items()}
 
 
 # ---- applying
@@ -302,6 +318,11 @@ def apply(d: Mapping[str, Any], device: weir.Device) -> None:
             device.merge(queue, **merge)
         except weir.WeirError as error:
             raise weir.WeirError(error.code, f"merge.{queue}: {error.message}") from error
+    for queue, mred in d["mred"].items():
+        try:
+            device.mred(queue, **mred)
+        except weir.WeirError as error:
+            raise weir.WeirError(error.code, f"mred.{queue}: {error.message}") from error
 
 
 def rehearse(d: Mapping[str, Any], device: weir.Device) -> dict[str, Any]:
