@@ -312,9 +312,14 @@ def run_match(context: Context, words: Words) -> int:
     return 0
 
 
+MRED_POLICIES = ("red", "isred", "ared")
+MRED_SHARES = {"low": 0.025, "high": 0.5}
+"""of `weirctl mred N`, where nothing else is said"""
+
+
 def mred_words(mred: Mapping[str, Any]) -> str:
-    """Shares, as `weirctl mred N` takes them."""
-    return f"low {mred['low']:.6g} high {mred['high']:.6g}" if mred["enable"] else "off"
+    """Shares, as `weirctl mred N` takes them: numbers that give the same registers."""
+    return f"low {text.number(mred['low'])} high {text.number(mred['high'])}" if mred.get("enable", True) else "off"
 
 
 def run_mred(context: Context, words: Words) -> int:
@@ -332,7 +337,7 @@ def run_mred(context: Context, words: Words) -> int:
                 context.say(f"mred {q} {mred_words(mred)}")
         return 0
     queue = context.queue(words.take("number of the queue"))
-    shares = {"low": 0.025, "high": 0.5}
+    shares = dict(MRED_SHARES)
     if words.peek() == "off":
         words.take("off")
         words.end()

@@ -67,6 +67,7 @@ def document(device: weir.Device) -> dict[str, Any]:
     with device.lock():
         d = core.describe(device)
         merges = {q: device.merge(q) for q in range(device.capabilities.queues)}
+        mreds = {q: device.mred(q) for q in range(device.capabilities.queues)}
         rules, unmatched = device.match()
         queues = {q: text.tidy(device.queue_show(q), device.capabilities) for q in range(device.capabilities.queues)}
     shape: dict[str, Any] = {"rate": "off"}
@@ -82,6 +83,9 @@ def document(device: weir.Device) -> dict[str, Any]:
                  "dscp": {n: q for n, q in enumerate(d["dscp"]) if q}},
         "queues": {q: {"policy": shown["policy"], **queue_values(shown)} for q, shown in queues.items()},
         "merge": {q: written_merge(merge) for q, merge in merges.items() if merge["mode"] != "off"},
+        # of a queue whose policy knows no MRED the registers say nothing
+        "mred": {q: {name: mred[name] for name in core.MRED_SHARES} for q, mred in mreds.items()
+                 if mred["enable"] and queues[q]["policy"] in core.MRED_POLICIES},
     }  # fmt: skip
 
 
@@ -133,6 +137,8 @@ def commands(device: weir.Device) -> Iterator[str]:
         yield f"weirctl queue replace {queue} {shown['policy']} {pairs}"
     for queue in d["queues"]:
         yield f"weirctl merge {queue} {core.merge_words(d['merge'].get(queue, {'mode': 'off'}))}"
+    for queue in d["queues"]:
+        yield f"weirctl mred {queue} {core.mred_words(d['mred'].get(queue, {'enable': False}))}"
 
 
 # ---- checking what a person wrote
@@ -161,10 +167,10 @@ def _value(value: Any, name: str) -> str | int | float | bool:
 
 def check_form(d: Any, queues: int) -> dict[str, Any]:
     """A document whose form is right; values are checked when it is applied to a copy. Raises Refusal."""
-    _section(d, "document", ("weir", "core", "queues", "merge"))
+    _section(d, "document", ("weir", "core", "queues", "merge", "mred"))
     if d.get("weir") != FORMAT or isinstance(d.get("weir"), bool):
         raise Refusal(f"document: 'weir: {FORMAT}' is missing; it tells the form of the file")
-    checked: dict[str, Any] = {"core": {}, "queues": {}, "merge": {}}
+    checked: dict[str, Any] = {"core": {}, "queues": {}, "merge": {}, "mred": {}}
     given = _section(d.get("core", {}), "core", _CORE)
     if "shape" in given:
         shape = _section(given["shape"], "core.shape", ("rate", "burst", "overhead"))
@@ -210,10 +216,25 @@ def check_form(d: Any, queues: int) -> dict[str, Any]:
             for k, v in found.items()
             if k != "mode"
         }
-    # a file that names a queue says how it merges: not at all, if it says nothing
+    for number, mred in _section(d.get("mred", {}), "mred", None).items():
+        checked["mred"][_whole(number, "mred", 0, queues - 1)] = _check_mred(mred, f"mred.{number}")
+    # a file that names a queue says how it merges, and which jumbo frames pay: not at all, none, if it says nothing
     for number in checked["queues"]:
         checked["merge"].setdefault(number, {"mode": "off"})
+        checked["mred"].setdefault(number, {"enable": False})
     return checked
+
+
+def _check_mred(given: Any, name: str) -> dict[str, Any]:
+    """Shares of a queue's MRED, or off."""
+    if given is False or given == "off":
+        return {"enable": False}
+    shares = dict(core.MRED_SHARES)
+    for key, value in _section(given, name, tuple(shares)).items():
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise Refusal(f"{name}.{key}: {value!r} is not a number; try {shares[key]}")
+        shares[key] = value
+    return shares
 
 
 def _check_match(given: Any) -> dict[Any, Any]:
@@ -290,6 +311,13 @@ def apply(d: Mapping[str, Any], device: weir.Device) -> None:
             device.merge(queue, **merge)
         except weir.WeirError as error:
             raise weir.WeirError(error.code, f"merge.{queue}: {error.message}") from error
+    for queue, mred in d["mred"].items():
+        if "low" not in mred and not device.mred(queue)["enable"]:
+            continue
+        try:
+            device.mred(queue, **mred)
+        except weir.WeirError as error:
+            raise weir.WeirError(error.code, f"mred.{queue}: {error.message}") from error
 
 
 def rehearse(d: Mapping[str, Any], device: weir.Device) -> dict[str, Any]:
