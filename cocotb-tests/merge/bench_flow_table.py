@@ -154,6 +154,24 @@ async def tells_flows_apart(dut: Any, gap: float, longest: int, odd: float) -> N
 
 
 @cocotb.test()
+async def tells_flows_of_long_packets(dut: Any) -> None:
+    """Packets of 8 KiB to 9216 bytes, whose lengths use every bit, between short ones of the same flows."""
+    bench = await Bench(dut, "long", 0.0).start()
+    versions = {4: 0, 6: 0}
+    for index in range(100):
+        data = frame(bench.rng, odd=0.1)
+        while index % 2 and not 8192 <= len(data) <= 9216:
+            data = frame(bench.rng, longest=9180, odd=0.1)
+        await bench.send(data, True, index)
+        version = classify(data, 0, MAP).ip_version
+        if index % 2 and bench.expected and bench.expected[-1][2].kind == "joinable":
+            versions[6 if version == 2 else 4] += 1
+    await bench.drain()
+    cocotb.log.info("joinable and long: %s", versions)
+    assert min(versions.values()) > 8
+
+
+@cocotb.test()
 async def tells_flows_of_one_slot_apart(dut: Any) -> None:
     """Flows that share a slot and differ in one place only, wherever that is: each has a number of its own."""
     bench = await Bench(dut, "slot", 0.0).start()

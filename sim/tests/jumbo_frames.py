@@ -55,6 +55,23 @@ def alike(rng: random.Random, count: int, *, version: int = 4, longest: int = 30
     ]
 
 
+def spread(frame: bytes) -> bytes:
+    """The frame to a destination that depends on its source (10.0.1.2 to 10.0.4.2, fd00:1:: to fd00:4::); others as they are."""
+    start = 14
+    while frame[start - 2 : start] in (b"\x81\x00", b"\x88\xa8"):
+        start += 4
+    data, kind = bytearray(frame), frame[start - 2 : start]
+    if kind == b"\x86\xdd" and len(frame) >= start + 40:
+        data[start + 27] = data[start + 23]
+    elif (
+        kind == b"\x08\x00" and len(frame) > start and len(frame) >= (head := start + max(20, 4 * (frame[start] & 15)))
+    ):
+        data[start + 18] = data[start + 15]
+        data[start + 10 : start + 12] = bytes(2)
+        data[start + 10 : start + 12] = checksum(bytes(data[start:head])).to_bytes(2, "big")
+    return bytes(data)
+
+
 def traffic(rng: random.Random, count: int, *, longest: int = 1500, sixes: float = 0.3) -> list[tuple[int, bytes]]:
     """Times in ns and frames of a few flows, of everything that a merger has to tell apart.
 

@@ -35,6 +35,30 @@ def test_merging_at_line_rate_holds_its_own_conditions() -> None:
     assert 99 < use.value <= 100.05
 
 
+def test_merging_by_class_at_line_rate_holds_its_own_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost, _ = bench.merge_rate("full", 46, 1000, 9216, 1500, "class")
+    assert lost.reached and "NOT MEASURED" not in lost.how
+    monkeypatch.setattr(bench, "JFET", "1ns")
+    (lost,) = bench.merge_rate("full", 46, 1000, 9216, 1500, "class")
+    assert lost.reached is False and "NOT MEASURED: only" in lost.how
+
+
+def test_mred_at_line_rate_holds_its_own_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
+    (row,) = bench.mred_rate("full", 1500, 2000)
+    assert row.reached and "NOT MEASURED" not in row.how
+    monkeypatch.setattr(type(bench.Core().device), "mred", lambda *_: {})
+    (row,) = bench.mred_rate("full", 1500, 2000)
+    assert row.reached is False and "less than a tenth of the packets were dropped by MRED" in row.how
+
+
+def test_only_what_is_asked_for_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {name: [bench.Row(name, 0, "", "", "")] for name in ("split, 46", "merge, 46")}
+    monkeypatch.setattr(bench, "jobs", lambda preset, quick: [(name, lambda r=r: r) for name, r in rows.items()])
+    assert bench.run(tmp_path / "b.json", "full", True, "merge") == 0
+    assert [row["name"] for row in json.loads((tmp_path / "b.json").read_text())] == ["merge, 46"]
+    assert bench.run(tmp_path / "b.json", "full", True, "absent") == 2
+
+
 def test_an_overload_that_drops_nothing_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "_limits", lambda size, cells, descriptors: {"limit_packets": descriptors})
     (row,) = bench.line_rate("full", "64-byte", 60, 1, "drop-tail", True, 200)

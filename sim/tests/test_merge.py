@@ -5,14 +5,14 @@ from __future__ import annotations
 import ipaddress
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from golden.merge import FlowTable, Group, Limits, Member, MergeModel, Rule, marked, toeplitz
-from jumbo_frames import ipv4, traffic
+from jumbo_frames import ipv4, ipv6, spread, traffic
 from weir_sim.core import Core
 from weir_sim.jumbo.packet import JumboFormat, parse_packet, u16
 from weir_sim.jumbo.wire import build, dissect, header_checksum, spacings, split
@@ -318,6 +318,23 @@ def test_no_cell_is_lost_when_short_frames_end_one_behind_the_other() -> None:
         assert core.stats().queues[1].front.packets > 100
 
 
+@pytest.mark.parametrize("length", [8191, 8192, 8231, 8232, 8940])
+@pytest.mark.parametrize("make", [ipv4, ipv6])
+def test_a_long_packet_is_of_its_flow(make: Callable[..., bytes], length: int) -> None:
+    """A packet for which its group has no room closes it, however long it is: what comes later does not join before it."""
+    core = Core(egress="stopped", line="raw")
+    core.device.merge(0, "flow", max_bytes=4000)
+    before = [ipv4(1000, 9, number=n) for n in range(6)]
+    frames = [make(52, 0, number=1), make(length, 0, number=2), make(1500, 0, number=3), make(60, 0, number=4)]
+    for frame in before + frames:
+        core.send(frame)
+    core.run_until(core.line_free_ns + 5000)
+    core.egress = "ready"
+    core.run_idle()
+    left = [jumbo.packets if (jumbo := dissect(f)) else [f[14:]] for f in (f.data for f in core.recv())]
+    assert [[len(p) for p in packets] for packets in left[-3:]] == [[52], [length], [1500, 60]]
+
+
 @pytest.mark.parametrize("rest", [(2,), (0,), (1, 2, 3)], ids=["ect", "not-ect", "any"])
 def test_the_first_packet_does_not_speak_for_its_group(rest: tuple[int, ...]) -> None:
     """Groups whose first packet came CE, behind CoDel: the others are marked, or dropped if they are Not-ECT; CE packets are not counted as marked."""
@@ -420,22 +437,6 @@ def test_resets_and_link_losses_in_the_middle_of_groups(seed: int) -> None:
             if not frame.bad:
                 dissect(frame.data, JumboFormat(protocol=252))  # of 253 there are packets that are none
     assert built + stats.core.jumbo_out.packets > 20 and walks > 2
-
-
-def spread(frame: bytes) -> bytes:
-    """The frame to a destination that depends on its source: addresses of a few networks."""
-    packet = parse_packet(frame)
-    if packet is None or len(packet.ip) < (20 if packet.version == 4 else 40):
-        return frame
-    data, start = bytearray(frame), len(packet.ethernet)
-    if packet.version == 6:
-        data[start + 27] = data[start + 23]
-    else:
-        data[start + 18] = data[start + 15]
-        head = start + 4 * (data[start] & 15)
-        data[start + 10 : start + 12] = bytes(2)
-        data[start + 10 : start + 12] = header_checksum(bytes(data[start:head])).to_bytes(2, "big")
-    return bytes(data)
 
 
 RULES = (

@@ -67,5 +67,7 @@ void weir_learn_link_rate(struct weir *w, const struct weir_shaper *shaper);
 /* Whether the core can split jumbo frames, and merge packets. */
 int weir_splits(const struct weir *w);
 int weir_merges(const struct weir *w);
+/* MRED_SLOPE for the thresholds of `registers`; not `needed` if the queue's MRED is off, or the policy knows none. */
+int weir_mred_slope(struct weir *w, unsigned int queue, const struct weir_queue_registers *registers, uint32_t *slope, bool *needed);
 
 #endif

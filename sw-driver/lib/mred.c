@@ -21,7 +21,20 @@ static uint32_t share_word(double share)
 
 static double share_of(uint32_t word)
 {
-	return word == UINT32_MAX ? 1 : word / SHARE_ONE;
+	return word == UINT32_MAX ? 1 : weir_shortest(word / SHARE_ONE, word, share_word);
+}
+
+/* From the words of the shares alone, so that what is read back gives the same slope. */
+static uint32_t slope_word(uint32_t low, uint32_t high, uint32_t min, uint32_t max)
+{
+	const double band = (max - (double)min) / THRESHOLD_ONE;
+
+	return band > 0 ? weir_scaled_word((share_of(high) - share_of(low)) / band * SLOPE_ONE) : 0;
+}
+
+static bool of_family(int policy)
+{
+	return policy == WEIR_POLICY_RED || policy == WEIR_POLICY_ISRED || policy == WEIR_POLICY_ARED;
 }
 
 static int check(const struct weir_mred *mred)
@@ -42,7 +55,7 @@ static int in_family(struct weir *w, unsigned int queue)
 	if (status)
 		return status;
 	policy = (int)WEIR_TAKE(WEIR_Q_POLICY_POLICY, word);
-	if (policy == WEIR_POLICY_RED || policy == WEIR_POLICY_ISRED || policy == WEIR_POLICY_ARED)
+	if (of_family(policy))
 		return WEIR_OK;
 	return weir_fail(WEIR_E_UNSUPPORTED, "mred needs red, isred or ared in queue %u, which runs policy %d; replace its policy first", queue,
 			 policy);
@@ -71,13 +84,10 @@ static int set(struct weir *w, unsigned int queue, const struct weir_mred *mred)
 		if (!status)
 			status = weir_transfer(w, &read, 1);
 		if (!status) {
-			const double band = (thresholds[1] - (double)thresholds[0]) / THRESHOLD_ONE;
-
 			words[0] = WEIR_Q_MRED_ENABLE_MASK << WEIR_Q_MRED_ENABLE_SHIFT;
 			words[1] = share_word(mred->low);
 			words[2] = share_word(mred->high);
-			/* of what the registers hold: what is read back makes the same words */
-			words[3] = band > 0 ? weir_scaled_word((share_of(words[2]) - share_of(words[1])) / band * SLOPE_ONE) : 0;
+			words[3] = slope_word(words[1], words[2], thresholds[0], thresholds[1]);
 		}
 	}
 	if (!status)
@@ -88,6 +98,23 @@ static int set(struct weir *w, unsigned int queue, const struct weir_mred *mred)
 int weir_set_mred(struct weir *w, unsigned int queue, const struct weir_mred *mred)
 {
 	EXCLUSIVE(w, set(w, queue, mred));
+}
+
+int weir_mred_slope(struct weir *w, unsigned int queue, const struct weir_queue_registers *registers, uint32_t *slope, bool *needed)
+{
+	uint32_t words[3];
+	const struct weir_access access = { weir_queue_address(queue, WEIR_Q_MRED), WEIR_LENGTH(words), words, false };
+	int status;
+
+	*needed = weir_splits(w) && of_family((int)WEIR_TAKE(WEIR_Q_POLICY_POLICY, weir_take(registers, WEIR_Q_POLICY)));
+	if (!*needed)
+		return WEIR_OK;
+	status = weir_transfer(w, &access, 1);
+	if (!status) {
+		*needed = WEIR_TAKE(WEIR_Q_MRED_ENABLE, words[0]);
+		*slope = slope_word(words[1], words[2], weir_take(registers, WEIR_Q_RED_MIN), weir_take(registers, WEIR_Q_RED_MAX));
+	}
+	return status;
 }
 
 static int get(struct weir *w, unsigned int queue, struct weir_mred *mred)

@@ -76,11 +76,16 @@ static size_t runs(unsigned int queue, struct weir_queue_registers *registers, u
 /* All words and APPLY are one request: what other programs write does not come between. */
 static int write_queue(struct weir *w, unsigned int queue, struct weir_queue_registers *registers)
 {
-	struct weir_access list[WEIR_QUEUE_WORDS + 1];
-	uint32_t values[WEIR_QUEUE_WORDS], one = WEIR_ONE;
+	struct weir_access list[WEIR_QUEUE_WORDS + 2];
+	uint32_t values[WEIR_QUEUE_WORDS], slope, one = WEIR_ONE;
 	size_t n = runs(queue, registers, values, true, list);
-	int status;
+	bool needed;
+	int status = weir_mred_slope(w, queue, registers, &slope, &needed);
 
+	if (status)
+		return status;
+	if (needed)
+		list[n++] = (struct weir_access){ weir_queue_address(queue, WEIR_Q_MRED_SLOPE), 1, &slope, true };
 	list[n++] = (struct weir_access){ weir_queue_address(queue, WEIR_Q_APPLY), 1, &one, true };
 	status = weir_transfer(w, list, n);
 	return status ? status : weir_wait_low(w, WEIR_PLACED(WEIR_STATUS_APPLY_BUSY), "APPLY");

@@ -434,7 +434,7 @@ struct weir_mred {
 	double high; /* share at max and above, low to 1; between them it grows evenly */
 };
 
-/* min and max are those that the queue has: set it again when they have changed. */
+/* min and max are those that the queue has; when they change, the slope between the shares follows. */
 int weir_set_mred(struct weir *w, unsigned int queue, const struct weir_mred *mred);
 /* Off, and 0, from a core that does not know jumbo frames. */
 int weir_get_mred(struct weir *w, unsigned int queue, struct weir_mred *mred);

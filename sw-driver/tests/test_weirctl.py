@@ -412,6 +412,10 @@ def test_mred(run: Any, every: FakeCore, tmp_path: Path) -> None:
     slope = every.applied("MRED_SLOPE", 1)
     assert (slope & 0x3FFFF) * 2.0 ** -(slope >> 24) == pytest.approx(0.75 / 60000 * 2**17, rel=2**-18)
     assert run("mred")[1].splitlines()[:2] == ["mred 0 off", "mred 1 low 0.25 high 1"]
+    # min and max change: 90000 bytes less 45000, which is 0.75 of the packets in 45000 bytes
+    assert run("queue", "change", 1, "min", 45000)[0] == 0
+    steeper = every.applied("MRED_SLOPE", 1)
+    assert (steeper & 0x3FFFF) * 2.0 ** -(steeper >> 24) == pytest.approx(0.75 / 45000 * 2**17, rel=2**-18)
     assert json.loads(run("-j", "mred", "show")[1])["1"] == {"enable": True, "low": 0.25, "high": 1.0}
     names, file = ("MRED", "MRED_LO", "MRED_HI", "MRED_SLOPE"), tmp_path / "all.yaml"
     for low, high in ((0.25, 1), (1 / 3, 0.7), (0, 2.5e-9), (0.025, 0.5)):

@@ -36,6 +36,12 @@ MERGES = (
     (1486, 64, 9216),
 )
 """merge rows: inner length, flows, largest jumbo frame; 140 and 240 bytes are two and four packets of 46"""
+CLASS_MERGES = (46, 28, 1500)
+"""inner lengths of rows of merging by class; 28 is the shortest with ports, whose frames are padded as those of 46 are"""
+CLASSES = 16
+JFET = "50us"
+"""in which some twelve minimum frames come for each class of each queue, at line rate"""
+MRED_LENGTHS = (28, 46, 100, 1500)
 SPLIT_GOAL = 46
 """the shortest packet of which jumbo frames at line rate have to be taken"""
 QUEUES = 4
@@ -377,30 +383,112 @@ def split_rate(preset: str, inner: int, packets: int, mode: str = "split") -> li
     return [Row(f"lost at ingress: {mode}, {inner}-byte packets", -1, "frames", goal, f"NOT MEASURED: {how}")]
 
 
-def _flow_frame(length: int, flow: int, dscp: int) -> bytes:
-    """A frame with a UDP packet of `length` bytes, from 28 on, of that flow."""
-    head = struct.pack(">BBHHHBBH4s4s", 0x45, dscp << 2 | ECT0, length, 0, 0, 64, 17, 0, b"\n\0\0\1", b"\n\0\0\2")
+@dataclass(frozen=True)
+class _Taken:
+    """What became of jumbo frames in transit at line rate."""
+
+    how: str
+    lost: int
+    faults: list[str]
+
+
+def _jumbo_frames(inner: int, queues: int, number: int) -> tuple[list[bytes], int]:
+    """Jumbo frames of packets of `inner` bytes, as long as they get, to the queues in turn; packets of each."""
+    count = min((MAX_FRAME - 20) // (inner + 4), MAX_SUM // inner)
+    kinds = [build([_packet_frame(inner, q)] * count, [0] * count) for q in range(queues)]
+    return [kinds[n % queues] for n in range(number)], count
+
+
+def _mred_overload(core: Core, inner: int, packets: int) -> _Taken:
+    """Jumbo frames back to back into queues of RED that are filled up to their band, whose link has half the rate."""
+    device, capabilities = core.device, core.device.capabilities
+    limit = capabilities.cells * 64 * 3 // 4 // capabilities.queues * inner // (64 * -(-(inner + 14) // 64))
+    band = {"limit_bytes": limit, "min": limit // 3, "max": limit * 3 // 4, "probability": 0.1, "weight": 0.25}
+    number = max(packets // max(MAX_SUM // inner, 1), 60)
+    jumbos, count = _jumbo_frames(inner, capabilities.queues, number)
+    core.egress = "stopped"
+    for jumbo in jumbos[: limit // 2 * capabilities.queues // (count * (inner + 14))]:
+        core.send(jumbo, max(core.now_ns, core.line_free_ns) + 4000)
+    core.run_until(core.line_free_ns + 10_000)
+    for queue in range(capabilities.queues):
+        device.queue_replace(queue, "red", **band)
+        device.mred(queue, 0.1, 0.6)
+    device.shape(rate=5e9)
+    before = core.stats()
+    core.egress = "mac"
+    start = max(core.now_ns, core.line_free_ns) + 2000
+    core.send_many(b"".join(jumbos), [len(j) for j in jumbos], [start] * number)
+    elapsed = core.line_free_ns - start
+    core.run_until(core.line_free_ns)
+    held = capabilities.cells - device.core_live().free_cells
+    core.run_idle()
+    after = core.stats()
+    partial = sum(q.partial.packets for q in after.queues)
+    whole = sum(c.packets for q in after.queues for c in (q.early, q.forced))
+    beyond = sum(q.overflow.packets for q in after.queues)
+    missing = (
+        after.core.rx.packets - after.core.tx.packets - partial - whole - beyond - after.core.ingress_overflow.packets
+    )
+    lost = after.core.ingress_overflow.packets - before.core.ingress_overflow.packets
+    lost += after.core.malformed.packets + core.ingress_stalls + core.underruns
+    how = (
+        f"{number} jumbo frames of {count} packets back to back in {elapsed / 1e3:.0f} us, {number * count / elapsed * 1e3:.2f} M packets/s; "
+        f"{partial} packets dropped by MRED, {whole} by RED's own decision, {beyond} at the limit; {core.underruns} underruns; "
+        f"{held} of {capabilities.cells} cells held at the end, free list shuffled; link at 5 Gbit/s"
+    )
+    faults = [f"{missing} packets are unaccounted for"] if missing else []
+    if partial < number * count // 10:
+        faults.append("less than a tenth of the packets were dropped by MRED")
+    if before.core.ingress_overflow.packets:
+        faults.append("the buffer overflowed before the measurement")
+    return _Taken(how, lost, faults)
+
+
+def mred_rate(preset: str, inner: int, packets: int) -> list[Row]:
+    """Jumbo frames in transit, back to back, over a shuffled free list into queues of RED with MRED: twice what the link carries.
+
+    Packets are dropped out of frames that wait while others come and leave. At the ingress nothing may be lost but by verdict or limit.
+    """
+    core = _core(preset)
+    core.device.jumbo("transit")
+    _configure(core, "drop-tail")
+    _shuffle(core, np.random.default_rng(inner))
+    taken = _mred_overload(core, inner, packets)
+    name = f"lost at ingress: transit with MRED, {inner}-byte packets, 2:1 overload"
+    if taken.faults:
+        return [Row(name, -1, "frames", "0", f"NOT MEASURED: {'; '.join(taken.faults)}. {taken.how}")]
+    return [Row(name, taken.lost, "frames", "0", taken.how)]
+
+
+def _flow_frame(length: int, flow: int, dscp: int, network: int = 0) -> bytes:
+    """A frame with a UDP packet of `length` bytes, from 28 on, of that flow, to 10.0.`network`.2."""
+    destination = bytes((10, 0, network, 2))
+    head = struct.pack(">BBHHHBBH4s4s", 0x45, dscp << 2 | ECT0, length, 0, 0, 64, 17, 0, b"\n\0\0\1", destination)
     head = head[:10] + header_checksum(head).to_bytes(2, "big") + head[12:]
     udp = struct.pack(">HHHH", 1000 + flow, 2000, length - 20, 0)
     return bytes(range(2, 14)) + b"\x08\x00" + head + udp + bytes(length - 28)
 
 
-def merge_rate(preset: str, inner: int, flows: int, max_bytes: int, frames: int) -> list[Row]:
+def merge_rate(preset: str, inner: int, flows: int, max_bytes: int, frames: int, mode: str = "flow") -> list[Row]:
     """Packets of `flows` flows at line rate into four queues that merge, over a standing queue of half the buffer and a
-    shuffled free list; what waits leaves at the same time. The queue shrinks, as jumbo frames carry more than comes in."""
+    shuffled free list; what waits leaves at the same time. The queue shrinks, as jumbo frames carry more than comes in.
+
+    `mode` "class": those of 16 classes, which are told by the destination, wait for JFET."""
     rng = np.random.default_rng(inner + flows)
     core = _core(preset)
     capabilities = core.device.capabilities
     _configure(core, "drop-tail")
     _shuffle(core, rng)
+    if mode == "class":
+        core.device.match({n: (f"10.0.{n}.0/24", n) for n in range(CLASSES)}, "bypass")
     for queue in range(capabilities.queues):
-        core.device.merge(queue, "flow", max_bytes=max_bytes)
+        core.device.merge(queue, mode, max_bytes=max_bytes, jfet=JFET)
     each = -(-(inner + 14) // 64)
     fill = min(capabilities.cells // 2 // each, capabilities.descriptors // 2)
 
     def some(count: int) -> tuple[bytes, list[int]]:
         numbers = rng.integers(0, flows, count).tolist()
-        return b"".join(_flow_frame(inner, n, n % QUEUES) for n in numbers), [inner + 14] * count
+        return b"".join(_flow_frame(inner, n, n % QUEUES, n // QUEUES % CLASSES) for n in numbers), [inner + 14] * count
 
     before = core.stats().core
     core.egress = "stopped"
@@ -427,13 +515,18 @@ def merge_rate(preset: str, inner: int, flows: int, max_bytes: int, frames: int)
     merged = after.merged.packets - before.merged.packets
     built = after.jumbo_out.packets - before.jumbo_out.packets
     name = f"merge, {inner}-byte packets, {flows} flows, up to {max_bytes} bytes"
+    if mode == "class":
+        name = f"merge by class, {inner}-byte packets, {CLASSES} classes a queue"
     how = (
         f"{count} frames at {count / (end - start) * 1e3:.2f} Mpps in while {fill + count} packets left in {len(out.lengths)} frames; "
         f"{merged / max(built, 1):.1f} packets a jumbo frame, {after.evicted - before.evicted} groups evicted; {core.underruns} underruns; "
         f"{fill * each} of {capabilities.cells} cells held at the start, free list shuffled"
     )
-    if filled.ingress_overflow.packets:
-        return [Row(f"lost: {name}", -1, "frames", "0", f"NOT MEASURED: the buffer overflowed before. {how}")]
+    faults = ["the buffer overflowed before"] if filled.ingress_overflow.packets else []
+    if 2 * merged < fill + count:
+        faults.append(f"only {merged} packets were merged")
+    if faults:
+        return [Row(f"lost: {name}", -1, "frames", "0", f"NOT MEASURED: {'; '.join(faults)}. {how}")]
     return [
         Row(f"lost: {name}", lost, "frames", "0", how),
         Row(f"egress use: {name}", round(100 * share, 3), "%", "", how),
@@ -473,20 +566,28 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
         work.append((f"transit, {inner}-byte packets", partial(split_rate, preset, inner, frames, "transit")))
     for inner, flows, most in MERGES:
         work.append((f"merge, {inner}-byte packets", partial(merge_rate, preset, inner, flows, most, frames)))
+    for inner in CLASS_MERGES:
+        job = partial(merge_rate, preset, inner, 1000, MAX_FRAME, frames, "class")
+        work.append((f"merge by class, {inner}-byte packets", job))
+    for inner in MRED_LENGTHS:
+        work.append((f"transit with MRED, {inner}-byte packets", partial(mred_rate, preset, inner, frames)))
     if not quick:
         work.append(("accuracy", accuracy))
     return work
 
 
-def run(path: Path, preset: str, quick: bool) -> int:
-    """Measures everything, prints it and writes the JSON.
+def run(path: Path, preset: str, quick: bool, only: str = "") -> int:
+    """Measures everything, or the jobs whose name contains `only`, prints it and writes the JSON.
 
     A goal that is missed is printed as such and listed at the end; it is a result. The answer is 1 if something could
     not be measured as it is named.
     """
     rows: list[Row] = []
     failed: list[str] = []
-    work = jobs(preset, quick)
+    work = [(name, job) for name, job in jobs(preset, quick) if only in name]
+    if not work:
+        print(f"weir-sim bench: no job has '{only}' in its name", file=sys.stderr)
+        return 2
     with tqdm(work, leave=False, disable=not sys.stderr.isatty()) as bar:
         for name, job in bar:
             bar.set_description(name)

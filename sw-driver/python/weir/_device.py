@@ -533,7 +533,7 @@ class Device:
     ) -> dict[str, Any]:
         """MRED with DDF of a queue that runs red, isred or ared: the share of packets, from `low` at min to `high` at max (0 to 1), that
         the jumbo frame nearest the head loses in place of one in transit that is selected. Sets it if `low` and `high` are given, or
-        `enable` is False; min and max are those that the queue has now."""
+        `enable` is False; min and max are those of the queue, also when they change."""
         c = ffi.new("struct weir_mred *")
         number = _unsigned("queue", queue)
         if not enable or low is not None or high is not None:

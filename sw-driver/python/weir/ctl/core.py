@@ -334,6 +334,7 @@ def run_match(context: Context, words: Words) -> int:
     return 0
 
 
+MRED_POLICIES: Final = ("red", "isred", "ared")
 #: MRED's shares where none are given.
 SHARES: Final = {"low": 0.025, "high": 0.5}
 

@@ -240,6 +240,14 @@ def run_show(context: Context, words: Words) -> int:
     c = device.capabilities
     context.say(f"{context.uri}: Weir {'.'.join(map(str, c.version))}, {c.queues} queues, {c.cells} cells of {c.cell_bytes} bytes, "
                 f"{c.data_width} bits at {c.clock_hz / 1e6:g} MHz; policies {', '.join(c.policies)}")  # fmt: skip
-    for run in (core.run_shape, core.run_class, core.run_split, core.run_match, core.run_merge, queue.show):
+    for run in (
+        core.run_shape,
+        core.run_class,
+        core.run_split,
+        core.run_match,
+        core.run_merge,
+        core.run_mred,
+        queue.show,
+    ):
         run(context, Words([]))
     return 0

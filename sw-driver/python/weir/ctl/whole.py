@@ -83,7 +83,9 @@ def document(device: weir.Device) -> dict[str, Any]:
                  "dscp": {n: q for n, q in enumerate(d["dscp"]) if q}},
         "queues": {q: {"policy": shown["policy"], **queue_values(shown)} for q, shown in queues.items()},
         "merge": {q: written_merge(merge) for q, merge in merges.items() if merge["mode"] != "off"},
-        "mred": {q: {k: core.tidy_share(mred[k]) for k in core.SHARES} for q, mred in mreds.items() if mred["enable"]},
+        # of a queue whose policy knows no MRED the registers say nothing
+        "mred": {q: {k: core.tidy_share(mred[k]) for k in core.SHARES} for q, mred in mreds.items()
+                 if mred["enable"] and queues[q]["policy"] in core.MRED_POLICIES},
     }  # fmt: skip
 
 
@@ -141,6 +143,7 @@ def commands(device: weir.Device) -> Iterator[str]:
         yield f"weirctl queue replace {queue} {shown['policy']} {pairs}"
     for queue in d["queues"]:
         yield f"weirctl merge {queue} {core.merge_words(d['merge'].get(queue, {'mode': 'off'}))}"
+    for queue in d["queues"]:
         yield f"weirctl mred {queue} {core.mred_words(d['mred'].get(queue, {'enable': False}))}"
 
 
@@ -226,13 +229,24 @@ def check_form(d: Any, queues: int) -> dict[str, Any]:
             if k != "mode"
         }
     for number, mred in _section(d.get("mred", {}), "mred", None).items():
-        _whole(number, "mred", 0, queues - 1)
-        checked["mred"][number] = _check_mred(mred, f"mred.{number}")
-    # a file that names a queue says whether it merges, and whether it has MRED: not at all, if it says nothing
+        checked["mred"][_whole(number, "mred", 0, queues - 1)] = _check_mred(mred, f"mred.{number}")
+    # a file that names a queue says how it merges, and which jumbo frames pay: not at all, none, if it says nothing
     for number in checked["queues"]:
         checked["merge"].setdefault(number, {"mode": "off"})
         checked["mred"].setdefault(number, {"enable": False})
     return checked
+
+
+def _check_mred(given: Any, name: str) -> dict[str, Any]:
+    """Shares of a queue's MRED, or off."""
+    if given is False or given == "off":
+        return {"enable": False}
+    shares = dict(core.SHARES)
+    for key, value in _section(given, name, tuple(shares)).items():
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise Refusal(f"{name}.{key}: {value!r} is not a number; try {shares[key]}")
+        shares[key] = value
+    return shares
 
 
 def _check_match(given: Any) -> dict[Any, Any]:
@@ -257,15 +271,6 @@ def _check_match(given: Any) -> dict[Any, Any]:
             "class": of(found["class"], f"{name}.class"),
         }
     return checked
-
-
-def _check_mred(given: Any, name: str) -> dict[str, Any]:
-    """The shares of a queue."""
-    found = _section(given, name, tuple(core.SHARES))
-    for key, value in found.items():
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise Refusal(f"{name}.{key}: {value!r} is not a number")
-    return core.SHARES | {key: float(value) for key, value in found.items()}
 
 
 # ---- applying
@@ -319,6 +324,8 @@ def apply(d: Mapping[str, Any], device: weir.Device) -> None:
         except weir.WeirError as error:
             raise weir.WeirError(error.code, f"merge.{queue}: {error.message}") from error
     for queue, mred in d["mred"].items():
+        if "low" not in mred and not device.mred(queue)["enable"]:
+            continue
         try:
             device.mred(queue, **mred)
         except weir.WeirError as error:

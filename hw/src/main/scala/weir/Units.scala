@@ -12,6 +12,7 @@ object Units {
   /** What a solver can go through exhaustively. */
   private val smallest = WeirConfig("smallest", cells = 8, descriptors = 4, traceDepth = 4)
   private val tiny = WeirConfig("tiny", queues = 2, cells = 8, descriptors = 4)
+  private val grouped = tiny.copy(jumbo = true)
 
   /** Units with a bench in `cocotb-tests/`; the name is the file's and the top module's. */
   val all: Seq[(String, () => Component)] = Seq(
@@ -82,6 +83,10 @@ object Units {
       proof("TraceFifo", new weir.formal.TraceFifoProperties(smallest, _)) ++ Seq(
         "FreeListUsed" -> (() => new weir.formal.FreeListProperties(smallest, leak = false, used = true)),
         "FreeListUsedLeak" -> (() => new weir.formal.FreeListProperties(smallest, leak = true, used = true)),
+        "QueueGroupsProperties" -> (() => new weir.formal.QueueGroupsProperties(grouped, begun = false, None)),
+        "QueueGroupsLost" -> (() => new weir.formal.QueueGroupsProperties(grouped, begun = false, Some("lost"))),
+        "QueueGroupsBegun" -> (() => new weir.formal.QueueGroupsProperties(grouped, begun = true, None)),
+        "QueueGroupsTwice" -> (() => new weir.formal.QueueGroupsProperties(grouped, begun = true, Some("twice"))),
         "BacklogProperties" -> (() => new weir.formal.BacklogProperties(c, None)),
         "BacklogOnce" -> (() => new weir.formal.BacklogProperties(c, Some("once"))),
         "BacklogSilent" -> (() => new weir.formal.BacklogProperties(c, Some("silent"))),

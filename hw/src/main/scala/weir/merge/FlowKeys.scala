@@ -164,7 +164,7 @@ class FlowKeys(c: WeirConfig) extends Component {
     val arrival2 = RegNextWhen(io.arrival.payload, valid1)
     /** bytes behind the Ethernet header, and behind an IPv6 header; negative if there are none */
     val rest4 = RegNextWhen(rest, valid1)
-    val rest6 = RegNextWhen(rest.asSInt - 40, valid1)
+    val rest6 = RegNextWhen(rest.intoSInt - 40, valid1)
     val packet2 = RegNextWhen(aligned.packet - 1, valid1)
 
     private val v6 = arrival2.ipVersion === weir.frame.IpVersion.v6
