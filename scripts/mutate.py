@@ -148,7 +148,7 @@ MUTANTS = (
     Mutant("Parking", "what is on its way out is closed again", "(close_valid && (! stale[{close_payload_queue,close_payload_klass}]))", "close_valid"),
     Mutant("Parking", "closeAll holds nothing back", "assign passes = (free && (!", "assign passes = (free || (!"),
     Mutant("Spacing", "a packet goes before it is due", "looking_due <= (!", "looking_due <= (1'b1 || !"),
-    Mutant("Spacing", "a lane is looked at while its head goes", "(looking_stages_2_valid ? 16'hffff : 16'h0)", "16'h0"),
+    Mutant("Spacing", "a lane is looked at while its head goes", "(looking_stages_0_mask | looking_stages_1_mask) | looking_stages_2_mask", "looking_stages_0_mask | looking_stages_1_mask"),
     Mutant("Spacing", "every packet begins a jumbo frame", "((coming_steps_passed[2] && coming_entry3_inner) && coming_entry3_first)",
            "(coming_steps_passed[2] && coming_entry3_inner)"),
     Mutant("Sums", "a dropped packet counts", "sums_packets <= ((departure_payload_first ? 9'h0 : sums_packets) + _zz_sums_packets)",

@@ -32,7 +32,7 @@ case class FlowLane(c: WeirConfig) extends Bundle {
   *
   * Off and empty: wires. On: an arrival is in its lane six cycles after it came, and goes five cycles or more after that; with n lanes in use
   * each is looked at every 2 n cycles or sooner, and one that has something due every four. One goes every three cycles at most.
-  * What waits goes at once, in the order of its lane, when `enable` is low, three quarters of the places are taken, or `scarce`. At reset empty.
+  * What waits goes at once, in the order of its lane, when `enable` is low, three quarters of the places are taken, or `scarce`. At reset empty, and wires for 16 cycles more.
   */
 class Spacing(c: WeirConfig) extends Component {
   import Spacing._
@@ -68,8 +68,8 @@ class Spacing(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
-  /** from the time that an arrival is given to where something due at that time would go with it: 6 cycles */
-  private val firstNs = (BigDecimal(6) * BigDecimal(1000000000) / c.clockHz).setScale(0, BigDecimal.RoundingMode.HALF_UP).toBigInt
+  /** from the time that an arrival is given to where something due at that time would go with it: 7 cycles */
+  private val firstNs = (BigDecimal(7) * BigDecimal(1000000000) / c.clockHz).setScale(0, BigDecimal.RoundingMode.HALF_UP).toBigInt
 
   private val wanted = io.enable && !io.together
   val active = RegInit(False)
@@ -83,7 +83,11 @@ class Spacing(c: WeirConfig) extends Component {
   private val comes = io.push.valid && active
   private val goes = Bool()
   when(comes =/= goes)(count := comes ? (count + 1) | (count - 1))
-  when(wanted)(active := True) elsewhen (count === 0 && !comes)(active := False)
+  private val sweep = Reg(UInt(laneWidth bits)) init 0
+  private val swept = RegInit(False)
+  when(!swept)(sweep := sweep + 1)
+  when(sweep.andR)(swept := True)
+  when(wanted && swept)(active := True) elsewhen (count === 0 && !comes)(active := False)
 
   private val lanes = Mem(UInt(laneWidth bits), 1 << c.flowIndexWidth)
   lanes.write(io.lane.index, io.lane.lane, io.lane.valid)
@@ -130,55 +134,64 @@ class Spacing(c: WeirConfig) extends Component {
     when(coming.valid && !fresh.msb)(fresh := fresh + 1)
   }
 
-  /** Each lane is a list from `heads` to `tails`; the last place is always an empty one. */
-  val heads, tails = Vec((0 until laneCount).map(n => Reg(UInt(idWidth bits)) init n))
-  private val used = B(heads.zip(tails).map { case (head, tail) => RegNext(head =/= tail) init False })
+  /** Each lane is a list from `heads` to `tails`; the last place is always an empty one. At reset place n is lane n's. */
+  private val heads, tails = Mem(UInt(idWidth bits), laneCount)
+  /** there may be something in the lane */
+  private val used = Reg(Bits(laneCount bits)) init 0
   private val place = Place()
   place.meta := coming.arrival.meta
   place.chain := coming.arrival.chain
   place.dueNs := coming.dueNs
   place.next := free.id
-  waiting.write(tails(coming.lane), place, coming.valid)
-  when(coming.valid)(tails(coming.lane) := free.id)
+  waiting.write(tails.readAsync(coming.lane), place, coming.valid)
+  tails.write(swept ? coming.lane | sweep, swept ? free.id | sweep.resized, coming.valid || !swept)
 
   private val asleep = RegInit(False)
   private val hurry = RegNext(!wanted || io.scarce || count >= 3 * (1 << idWidth) / 4) init False
 
-  /** Looks at a lane's head every cycle: 1 its place, 2 and 3 RAM and register, 4 whether it is due. */
+  /** Looks at a lane's head every cycle: 0 whose turn it is, 1 its place, 2 and 3 RAM and register, 4 whether it is due. */
   val looking = new Area {
+    /** a look at a lane; `mask` is one-hot, or 0 */
     private class Stage extends Area {
       val valid = RegInit(False)
       val lane = Reg(UInt(laneWidth bits))
-      def flying: Bits = B(laneCount bits, default -> valid) & UIntToOh(lane)
-      def takes(now: Bool, from: UInt): Unit = {
+      val mask = Reg(Bits(laneCount bits)) init 0
+      def takes(now: Bool, lanes: Bits, number: UInt): Unit = {
         valid := now
-        when(now)(lane := from)
+        mask := lanes & B(laneCount bits, default -> now)
+        when(now)(lane := number)
       }
+      def follows(other: Stage, now: Bool): Unit = takes(now, other.mask, other.lane)
     }
     private val stages = Seq.fill(4)(new Stage)
 
     /** the lane that last had something due */
-    val hot = Reg(UInt(laneWidth bits)) init 0
+    val hot = Reg(Bits(laneCount bits)) init 1
     val isHot = RegInit(False)
+    /** whose turn is next: in every second cycle the hot one's, else the one's behind the last */
     private val turn = RegInit(False)
-    when(!asleep)(turn := !turn)
+    private val next, last = Reg(Bits(laneCount bits)) init 1
+    private val round = OHMasking.roundRobin(used, last.rotateLeft(1))
+    when(!asleep) {
+      turn := !turn
+      next := (turn && isHot) ? hot | round
+      when(!(turn && isHot) && used.orR)(last := round)
+    }
     // a look may begin in the cycle of another's decision: it reads the new head
-    private val idle = used & ~stages.init.map(_.flying).reduce(_ | _) & B(laneCount bits, default -> !asleep)
-    private val last = Reg(Bits(laneCount bits)) init 1
-    private val round = OHMasking.roundRobin(idle, last.rotateLeft(1))
-    private val takesHot = turn && isHot && idle(hot)
-    stages(0).takes(idle.orR, takesHot ? hot | OHToUInt(round))
-    when(idle.orR && !takesHot)(last := round)
+    private val begins = next & used & ~(stages(0).mask | stages(1).mask | stages(2).mask)
+    stages(0).takes(begins.orR && !asleep, next, OHToUInt(next))
 
-    private val head = heads(stages(0).lane)
-    private val there = stages(0).valid && head =/= tails(stages(0).lane)
-    stages(1).takes(there, stages(0).lane)
+    private val head = heads.readAsync(stages(0).lane)
+    private val there = stages(0).valid && head =/= tails.readAsync(stages(0).lane)
+    when(stages(0).valid && !there)(used(stages(0).lane) := False)
+    when(coming.valid)(used(coming.lane) := True)
+    stages(1).follows(stages(0), there)
     private val id1 = RegNextWhen(head, there)
     private val read = waiting.readSync(head, there)
-    stages(2).takes(stages(1).valid, stages(1).lane)
+    stages(2).follows(stages(1), stages(1).valid)
     private val id2 = RegNextWhen(id1, stages(1).valid)
     private val place2 = RegNextWhen(read, stages(1).valid)
-    stages(3).takes(stages(2).valid, stages(2).lane)
+    stages(3).follows(stages(2), stages(2).valid)
     val id = RegNextWhen(id2, stages(2).valid)
     val found = RegNextWhen(place2, stages(2).valid)
     val due = RegNextWhen(!(io.nowNs - place2.dueNs).msb, stages(2).valid)
@@ -186,14 +199,14 @@ class Spacing(c: WeirConfig) extends Component {
     val lane = stages(3).lane
     val may = valid && (due || hurry)
     when(may) {
-      hot := lane
+      hot := stages(3).mask
       isHot := True
-    } elsewhen (valid && lane === hot)(isHot := False)
+    } elsewhen ((stages(3).mask & hot).orR)(isHot := False)
 
     /** one in three cycles */
     private val pause = new weir.Steps(goes, 2)
     goes := may && io.popReady && !pause.passed.orR
-    when(goes)(heads(lane) := found.next)
+    heads.write(swept ? lane | sweep, swept ? found.next | sweep.resized, goes || !swept)
     free.back.io.push.valid := goes
     free.back.io.push.payload := id
     io.early := goes && !due
