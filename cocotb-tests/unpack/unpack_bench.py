@@ -14,7 +14,7 @@ from cocotb.triggers import RisingEdge
 
 from axis import seeded, start
 from golden.frame import BAD, GOOD, OVERSIZE, RUNT, classify
-from weir_sim.jumbo.wire import JumboFormat, Malformed, dissect, split
+from weir_sim.jumbo.wire import JumboFormat, Malformed, dissect, split, waits_ns
 
 OVERFLOW, MALFORMED = 4, 5
 META = ("length", "queue", "ecn", "ipVersion", "ipOffset", "exempt")
@@ -71,7 +71,7 @@ def judge(sent: Sent) -> Sent:
         sent.jumbo = True
         found = split(jumbo)
         sent.packets, sent.discarded, sent.discarded_bytes = found.frames, found.dropped, found.dropped_bytes
-        sent.waits = found.waits_ns
+        sent.waits = waits_ns(jumbo)
     return sent
 
 

@@ -142,7 +142,7 @@ class _Model:
         members = item.members
         if len(members) > 1:
             jumbo = dissect(frame, self.options.limits.form)
-            if jumbo is None or split(jumbo)[:3] != ([m.frame for m in members], 0, 0):
+            if jumbo is None or split(jumbo) != ([m.frame for m in members], 0, 0):
                 raise IdentityError(f"frame {self.frames + 1} does not split into its packets: a fault of the model")
             self.elided.update(elided(frame, elide(frame, self.options.limits.form), jumbo))
             self.eq1 -= eq1_cost(len(members), jumbo.l3)

@@ -27,7 +27,7 @@ from .packet import (
 __all__ = [
     "CE", "DEFAULT", "ECT0", "ECT1", "MAX_COUNT", "MAX_FRAME", "MAX_SPACING", "MAX_SUM", "NOT_ECT", "VERSION", "Entry",
     "Flow", "Jumbo", "JumboFormat", "Malformed", "Packet", "Pair", "Split", "build", "combined_ecn", "dissect",
-    "frame_bytes", "header_checksum", "outer_ecn", "parse_packet", "spacings", "split", "with_ecn",
+    "frame_bytes", "header_checksum", "outer_ecn", "parse_packet", "spacings", "split", "waits_ns", "with_ecn",
 ]  # fmt: skip
 
 VERSION = 1
@@ -78,8 +78,6 @@ class Split(NamedTuple):
     """packets that RFC 6040 has dropped: Not-ECT in a frame with CE"""
     dropped_bytes: int
     """bytes of their frames"""
-    waits_ns: list[int]
-    """of each frame: the sum of the spacings up to its own, those of packets that are gone included"""
 
 
 def spacings(arrivals_ns: Sequence[int], tick: int) -> list[int]:
@@ -207,10 +205,8 @@ def _ethertype(ip: bytes) -> int:
 
 def split(jumbo: Jumbo) -> Split:
     """The frames of the packets that a jumbo frame holds, in its order, with ECN by RFC 6040."""
-    frames, lost, waits = [], [], []
-    sums = accumulate(entry.spacing for entry in jumbo.entries)
-    there = [ticks << jumbo.tick for entry, ticks in zip(jumbo.entries, sums, strict=True) if entry.length]
-    for ip, wait in zip(jumbo.packets, there, strict=True):
+    frames, lost = [], []
+    for ip in jumbo.packets:
         header = jumbo.ethernet + _ethertype(ip).to_bytes(2, "big")
         ecn = traffic_class(ip) & 3
         ecn_out = ecn if jumbo.ecn is None else combined_ecn(ecn, jumbo.ecn)
@@ -218,5 +214,15 @@ def split(jumbo: Jumbo) -> Split:
             lost.append(len(header) + len(ip))
         else:
             frames.append(header + with_ecn(ip, ecn_out))
-            waits.append(wait)
-    return Split(frames, len(lost), sum(lost), waits)
+    return Split(frames, len(lost), sum(lost))
+
+
+def waits_ns(jumbo: Jumbo) -> list[int]:
+    """Of each packet that `split` gives: the sum of the spacings up to its own, those of packets that are gone included."""
+    sums = accumulate(entry.spacing for entry in jumbo.entries)
+    there = [ticks << jumbo.tick for entry, ticks in zip(jumbo.entries, sums, strict=True) if entry.length]
+    return [
+        wait
+        for ip, wait in zip(jumbo.packets, there, strict=True)
+        if jumbo.ecn is None or combined_ecn(traffic_class(ip) & 3, jumbo.ecn) is not None
+    ]
