@@ -124,7 +124,7 @@ static int get(struct weir *w, struct weir_jumbo *jumbo)
 	jumbo->protocol = WEIR_TAKE(WEIR_JUMBO_TYPE_PROTOCOL, type);
 	jumbo->l3 = (int)WEIR_TAKE(WEIR_JUMBO_FORM, mode);
 	jumbo->tick = WEIR_TAKE(WEIR_JUMBO_TICK, mode);
-	jumbo->spacing = WEIR_TAKE(WEIR_SPACING_ENABLE, spacing) ? WEIR_TAKE(WEIR_SPACING_LIMIT, spacing) / 1000.0 : 0;
+	jumbo->spacing = jumbo->mode == WEIR_JUMBO_SPLIT && WEIR_TAKE(WEIR_SPACING_ENABLE, spacing) ? WEIR_TAKE(WEIR_SPACING_LIMIT, spacing) / 1000.0 : 0;
 	return WEIR_OK;
 }
 

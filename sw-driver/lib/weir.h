@@ -477,7 +477,7 @@ struct weir_core_counters {
 	struct weir_count merged;          /* of tx, what left in them */
 	struct weir_count tx_wire;         /* frames as they left */
 	uint64_t evicted;                  /* groups that were closed because another flow needed their place */
-	uint64_t hurried;                  /* packets that did not wait for all of their spacing, for lack of places or cells */
+	uint64_t hurried;                  /* packets that went before they were due: places or cells were short, or spacing was switched off */
 	uint64_t trace_lost;   /* records */
 	uint64_t throttled_ns; /* with a backlog held by the shaper */
 	uint64_t uptime;       /* clock cycles since reset */

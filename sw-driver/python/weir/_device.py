@@ -96,7 +96,8 @@ class CoreCounters:
     `rx` counts each packet of a split jumbo frame, `rx_wire` frames as they came, `jumbo_in` those of them that were split;
     `split_discarded` are packets that were Not-ECT in a jumbo frame marked CE. `jumbo_out` counts jumbo frames that were
     built, `merged` what of `tx` left in them, `tx_wire` frames as they left; `evicted` are groups that were closed because
-    another flow needed their place, `hurried` packets that did not wait for all of their spacing, for lack of places or cells.
+    another flow needed their place, `hurried` packets that went before they were due
+    by their spacing: places or cells were short, or spacing was switched off.
     """
 
     rx: Count

@@ -240,7 +240,8 @@ class WeirCore(c: WeirConfig) extends Component {
     private val stillborn = ends && ingress.io.end.kind =/= FrameEnd.good
     /** what is held comes long after its header: it is announced when it goes to Admit */
     private val held = spacing.map(_.io.active).getOrElse(False)
-    private val holds = held.rise(initAt = False)
+    /** that begins or ends: hints from before are void */
+    private val turns = held.edge(initAt = False)
     val early = ingress.io.hint.valid && !stillborn && !held
     private val promised = RegNextWhen(ingress.io.hint.queue, ingress.io.hint.valid)
     private val other = ingress.io.end.meta.queue =/= Mux(ingress.io.hint.valid, ingress.io.hint.queue, promised)
@@ -253,7 +254,7 @@ class WeirCore(c: WeirConfig) extends Component {
         // Unpack may hold a frame for long: what happens to it later is not told by its own hint
         val good = RegNextWhen(ingress.io.end.kind === FrameEnd.good, ends)
         val event = store.io.event
-        val lost = holds || event.valid && (event.jumbo || event.end === FrameEnd.overflow || event.end === FrameEnd.malformed)
+        val lost = turns || event.valid && (event.jumbo || event.end === FrameEnd.overflow || event.end === FrameEnd.malformed)
         /** queues whose next arrival has to be announced when it goes to Admit */
         val uncertain = Reg(Bits(c.queues bits)) init 0
         val last = spacing.get.io
@@ -262,7 +263,11 @@ class WeirCore(c: WeirConfig) extends Component {
         val late = arrives && (last.popInner || uncertain(queue.resized))
         when(arrives)(uncertain(queue.resized) := False)
         when(lost || (ended && differs))(uncertain.setAll())
-        (late, ended && (!good || differs) && !held, lost, Mux(late, queue, ingress.io.hint.queue))
+        /** the hint of the frame that ended last was given, and holds */
+        val given = RegInit(False)
+        when(ingress.io.hint.valid)(given := !held)
+        when(turns)(given := False)
+        (late, ended && (!good || differs) && given, lost, Mux(late, queue, ingress.io.hint.queue))
       case None =>
         val arrives = store.io.arrival.valid
         val late = arrives && differs

@@ -129,7 +129,7 @@ object RegisterMap {
       counter("JUMBO_OUT", 0x2B0, "jumbo frames that were built or kept together, as they left") ++
       counter("MERGED", 0x2C0, "of TX, what left in jumbo frames that were built or kept together") ++
       counter("EVICTED", 0x2D0, "groups that were closed because another flow needed their place (bytes 0)") ++
-      counter("HURRIED", 0x2E0, "packets that did not wait for all of their spacing, for lack of places or cells (bytes 0)")).map(_.copy(jumbo = true))
+      counter("HURRIED", 0x2E0, "packets that went before they were due: places or cells were short, or spacing was switched off (bytes 0)")).map(_.copy(jumbo = true))
 
   private val queueConfig = Seq(
     shadow("POLICY", 0x000, 32, Value(0), "a policy that is not built: SLVERR, nothing written",

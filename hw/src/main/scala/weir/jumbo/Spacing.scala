@@ -26,13 +26,14 @@ case class FlowLane(c: WeirConfig) extends Bundle {
 /** Gives packets of jumbo frames the spacing back in which they came to where they were merged: egress shaping of JumboGen (paper
   * 000; docs/modules/spacing.md). Between Batch and Admit.
   *
-  * A jumbo frame's first packet is due when it comes, the others as much later as their spacings say, `limitNs` at most. Any other arrival
-  * is due at once. Arrivals wait in 16 lanes, each in its order; the two addresses choose the lane, so no flow's order
+  * A jumbo frame's packets are due as much after its coming as their spacings say, the first entry's being 0, `limitNs` at most. Any
+  * other arrival is due at once, and so is a packet whose frame's first passed before spacing was on. Arrivals wait in 16 lanes, each in its order; the two addresses choose the lane, so no flow's order
   * changes. The cells of what waits are held, but no queue's `q` counts them.
   *
   * Off and empty: wires. On: an arrival is in its lane six cycles after it came, and goes five cycles or more after that; with n lanes in use
-  * each is looked at every 2 n cycles or sooner, and one that has something due every four. One goes every three cycles at most.
-  * What waits goes at once, in the order of its lane, when `enable` is low, three quarters of the places are taken, or `scarce`. At reset empty, and wires for 16 cycles more.
+  * each is looked at every 2 n cycles or sooner, and one that has something due every four. One goes every three cycles at most, and
+  * looks wait for what is due: each lane has its turn.
+  * What waits goes at once, in the order of its lane, when `enable` is low, 768 or more wait, or `scarce`. At reset empty, and wires for 16 cycles more.
   */
 class Spacing(c: WeirConfig) extends Component {
   import Spacing._
@@ -102,11 +103,19 @@ class Spacing(c: WeirConfig) extends Component {
     private val entry2 = next(entry1, 1)
     private val wait3 = next(wait2, 2)
     private val entry3 = next(entry2, 2)
-    /** of the jumbo frame: when its first packet goes, if nothing holds it up */
+    /** of the jumbo frame: when its first packet goes, if nothing holds it up; only if that came this way */
     private val origin = Reg(c.time)
-    when(steps(3) && entry3.inner && entry3.first)(origin := io.nowNs + firstNs)
-    private val since = next((entry3.inner && !entry3.first) ? origin | io.nowNs, 3)
-    private val wait4 = next(wait3, 3)
+    private val begun = RegInit(False)
+    private val begins = entry3.inner && entry3.first
+    private val follows = entry3.inner && !entry3.first
+    private val soonest = io.nowNs + firstNs
+    when(steps(3) && begins) {
+      origin := soonest
+      begun := True
+    }
+    when(!active)(begun := False)
+    private val since = next((follows && begun) ? origin | ((begins && wait3 =/= 0) ? soonest | io.nowNs), 3)
+    private val wait4 = next((follows && !begun) ? U(0, waitWidth bits) | wait3, 3)
     private val arrival4 = next(entry3.arrival, 3)
     private val lane4 = lanes.readSync(entry3.arrival.flow, steps(3))
     val dueNs = next(since + wait4, 4)
@@ -147,16 +156,18 @@ class Spacing(c: WeirConfig) extends Component {
   tails.write(swept ? coming.lane | sweep, swept ? free.id | sweep.resized, coming.valid || !swept)
 
   private val asleep = RegInit(False)
-  private val hurry = RegNext(!wanted || io.scarce || count >= 3 * (1 << idWidth) / 4) init False
+  private val hurry = RegNext(!wanted || io.scarce || count >= hurryAt) init False
 
   /** Looks at a lane's head every cycle: 0 whose turn it is, 1 its place, 2 and 3 RAM and register, 4 whether it is due. */
   val looking = new Area {
+    /** what is due cannot go in this cycle: all looks wait, or its lane would lose its turn */
+    private val stalls = Bool()
     /** a look at a lane; `mask` is one-hot, or 0 */
     private class Stage extends Area {
       val valid = RegInit(False)
       val lane = Reg(UInt(laneWidth bits))
       val mask = Reg(Bits(laneCount bits)) init 0
-      def takes(now: Bool, lanes: Bits, number: UInt): Unit = {
+      def takes(now: Bool, lanes: Bits, number: UInt): Unit = when(!stalls) {
         valid := now
         mask := lanes & B(laneCount bits, default -> now)
         when(now)(lane := number)
@@ -172,7 +183,7 @@ class Spacing(c: WeirConfig) extends Component {
     private val turn = RegInit(False)
     private val next, last = Reg(Bits(laneCount bits)) init 1
     private val round = OHMasking.roundRobin(used, last.rotateLeft(1))
-    when(!asleep) {
+    when(!asleep && !stalls) {
       turn := !turn
       next := (turn && isHot) ? hot | round
       when(!(turn && isHot) && used.orR)(last := round)
@@ -186,15 +197,16 @@ class Spacing(c: WeirConfig) extends Component {
     when(stages(0).valid && !there)(used(stages(0).lane) := False)
     when(coming.valid)(used(coming.lane) := True)
     stages(1).follows(stages(0), there)
-    private val id1 = RegNextWhen(head, there)
-    private val read = waiting.readSync(head, there)
+    private def follow[T <: Data](value: T, stage: Bool): T = RegNextWhen(value, stage && !stalls)
+    private val id1 = follow(head, there)
+    private val read = waiting.readSync(head, there && !stalls)
     stages(2).follows(stages(1), stages(1).valid)
-    private val id2 = RegNextWhen(id1, stages(1).valid)
-    private val place2 = RegNextWhen(read, stages(1).valid)
+    private val id2 = follow(id1, stages(1).valid)
+    private val place2 = follow(read, stages(1).valid)
     stages(3).follows(stages(2), stages(2).valid)
-    val id = RegNextWhen(id2, stages(2).valid)
-    val found = RegNextWhen(place2, stages(2).valid)
-    val due = RegNextWhen(!(io.nowNs - place2.dueNs).msb, stages(2).valid)
+    val id = follow(id2, stages(2).valid)
+    val found = follow(place2, stages(2).valid)
+    val due = follow(!(io.nowNs - place2.dueNs).msb, stages(2).valid)
     val valid = stages(3).valid
     val lane = stages(3).lane
     val may = valid && (due || hurry)
@@ -206,6 +218,7 @@ class Spacing(c: WeirConfig) extends Component {
     /** one in three cycles */
     private val pause = new weir.Steps(goes, 2)
     goes := may && io.popReady && !pause.passed.orR
+    stalls := may && !goes
     heads.write(swept ? lane | sweep, swept ? found.next | sweep.resized, goes || !swept)
     free.back.io.push.valid := goes
     free.back.io.push.payload := id
@@ -257,6 +270,8 @@ object Spacing {
   val laneCount = 1 << laneWidth
   /** of places */
   val idWidth = 10
+  /** so many arrivals hurry those before them */
+  val hurryAt = 768
   /** arrivals that fit, those on their way included: each lane has an empty place beside them */
   val places = (1 << idWidth) - laneCount
 }
