@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 import picture
-from traffic import goodput_mbit
+from bulk import goodput_mbit
 from weir_sim import native, trace
 from weir_sim.cli import guarded
 from weir_sim.direction import Options
@@ -30,7 +30,7 @@ from weir_sim.errors import IdentityError, UsageError
 from weir_sim.files import Outputs
 from weir_sim.live import Live
 
-TRAFFIC = Path(__file__).resolve().parent / "traffic.py"
+BULK = Path(__file__).resolve().parent / "bulk.py"
 LINK_RATE = 10e6
 DELAY_S = 0.02
 CONGESTION = "cubic"
@@ -139,7 +139,7 @@ def _run(case: Case, preset: str, socket: Path, seconds: float) -> Result:
     options = Options(preset, socket, LINK_RATE, case.policy, case.settings, DELAY_S, congestion=CONGESTION)
     with Live(options) as live:
         core = live.there.core
-        live.server.start([sys.executable, str(TRAFFIC), "receive"], stdin=subprocess.DEVNULL)
+        live.server.start([sys.executable, str(BULK), "receive"], stdin=subprocess.DEVNULL)
         ready = time.monotonic() + 0.5
         while time.monotonic() < ready:
             live.turn()
@@ -149,7 +149,7 @@ def _run(case: Case, preset: str, socket: Path, seconds: float) -> Result:
         live.there.port.traced = recorder.add
         words = ["send", "--flows", str(FLOWS), "--seconds", str(seconds), "--congestion", CONGESTION]
         sender = live.client.start(
-            [sys.executable, str(TRAFFIC), *words], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
+            [sys.executable, str(BULK), *words], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
         )
         deadline = time.monotonic() + seconds + SLACK_S
         while sender.poll() is None:

@@ -25,7 +25,7 @@ from weir_sim.pace import Pace
 from weir_sim.tap import Port, Wire
 
 ROOT = Path(__file__).resolve().parents[2]
-TRAFFIC = ROOT / "sim" / "live" / "traffic.py"
+BULK = ROOT / "sim" / "live" / "bulk.py"
 PATHS = os.pathsep.join(str(ROOT / p) for p in ("sw-driver/python", "sim/python", "sim/live"))
 PRESET = "full"
 
@@ -287,7 +287,7 @@ class _Scene:
         return child.stdout.read().decode()
 
     def serve(self) -> None:
-        self.live.server.start([sys.executable, str(TRAFFIC), "receive"])
+        self.live.server.start([sys.executable, str(BULK), "receive"])
         ports = Path(f"/proc/{self.live.server.pid}/net/tcp")
         self.until(lambda: ":1389 " in ports.read_text(), 10)  # 5001, listening
 
@@ -312,7 +312,7 @@ def test_real_tcp_goes_through_the_rtl_while_weirctl_changes_it(scene: _Scene, t
     assert control.returncode == 0
     shown = scene.live.there.core.device.queue_show(0)
     assert shown["policy"] == "red" and shown["min"] == pytest.approx(8192)
-    sent = json.loads(scene.client(sys.executable, str(TRAFFIC), "send", "--flows", "2", "--seconds", "5"))
+    sent = json.loads(scene.client(sys.executable, str(BULK), "send", "--flows", "2", "--seconds", "5"))
     (ledger,) = scene.live.finish()
     ledger.check()
     assert ledger.registers is not None and ledger.sent[0] > 100
@@ -334,7 +334,7 @@ def test_real_tcp_goes_through_the_rtl_while_weirctl_changes_it(scene: _Scene, t
 @pytest.mark.parametrize("scene", [{"cores": 2, "delay_s": 0.0, "link_rate": 5e6}], indirect=True)
 def test_two_cores_carry_both_ways_and_a_reset_is_told(scene: _Scene, tmp_path: Path) -> None:
     scene.serve()
-    sent = json.loads(scene.client(sys.executable, str(TRAFFIC), "send", "--flows", "1", "--seconds", "1.5"))
+    sent = json.loads(scene.client(sys.executable, str(BULK), "send", "--flows", "1", "--seconds", "1.5"))
     assert sent["probes"] and sent["flows"][0]["bytes"] > 0
     with weir.Device(f"unix:{tmp_path}/w-back") as back:  # its thread answers
         assert back.core_counters().rx_wire.packets == 0 and back.queue_show(0)["policy"] == "drop-tail"

@@ -1,7 +1,7 @@
 """TCP flows and probes between the hosts of `weir-sim live`; `receive` on the server, `send` on the client.
 
-    traffic.py receive
-    traffic.py send --host 10.88.0.2 --flows 4 --seconds 10 [--stagger 0.1] [--congestion cubic]
+    bulk.py receive
+    bulk.py send --host 10.88.0.2 --flows 4 --seconds 10 [--stagger 0.1] [--congestion cubic]
 
 `send` prints one JSON object: of each flow the bytes that the server got, when it got the first and the last of them, and
 the sender's retransmissions; and the round trips of a small UDP packet: when each began, and how long it took in ms.
