@@ -108,7 +108,8 @@ class Bench:
         await RisingEdge(dut.clk)  # values are those before the edge
         passes = takes and dut.active.value == 0
         if takes and not passes:
-            own = Held(values, self.cycle, 0 if wait is None else min(wait, self.limit), lane or 0, None)
+            unknown = not first and self.frame is None
+            own = Held(values, self.cycle, 0 if wait is None or unknown else min(wait, self.limit), lane or 0, None)
             if wait is not None and not first:
                 own.origin = self.frame
             if first:
@@ -315,6 +316,25 @@ async def every_lane_has_its_turn(dut: Any, lanes: int, interval: int) -> None:
     assert bench.gone[-1][1] - began <= max(3, interval) * 20 * lanes + 16, (
         "one in three cycles, or as Admit takes them"
     )
+
+
+@cocotb.test()
+async def a_packet_whose_frame_began_before_is_due_at_once(dut: Any) -> None:
+    """Spacing is switched on between the packets of a frame, again after frames that came with it on."""
+    bench = await Bench(dut, "between", limit=(1 << 30) - 1).start()
+    for turn in range(3):
+        assert await bench.step(lane=2, wait=0, first=True, enable=False)
+        assert bench.passed == turn + 1
+        await bench.step()
+        bench.frame = None
+        for _ in range(3):
+            assert await bench.step(lane=2, wait=1 << 29)
+            await bench.drain(40)
+        assert await bench.step(lane=2, wait=0, first=True)
+        await bench.drain(40)
+        for _ in range(8):
+            await bench.step(enable=False)
+    assert len(bench.gone) == 12 and bench.early == 0
 
 
 @cocotb.test()

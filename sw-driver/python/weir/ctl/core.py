@@ -339,20 +339,11 @@ MRED_POLICIES: Final = ("red", "isred", "ared")
 SHARES: Final = {"low": 0.025, "high": 0.5}
 
 
-def tidy_share(share: float) -> float:
-    """A share with the fewest digits that make the same register, which is rounded down."""
-
-    def word(value: float) -> int:
-        return min(int(value * 2**32), 2**32 - 1)
-
-    return next(tidy for digits in range(1, 18) if word(tidy := float(f"{share:.{digits}g}")) == word(share))
-
-
 def mred_words(mred: Mapping[str, Any]) -> str:
     """Shares, as `weirctl mred N` takes them."""
     if not mred.get("enable", True):
         return "off"
-    return " ".join(f"{name} {text.number(tidy_share(mred[name]))}" for name in SHARES)
+    return " ".join(f"{name} {text.number(mred[name])}" for name in SHARES)
 
 
 def run_mred(context: Context, words: Words) -> int:

@@ -84,7 +84,7 @@ def document(device: weir.Device) -> dict[str, Any]:
         "queues": {q: {"policy": shown["policy"], **queue_values(shown)} for q, shown in queues.items()},
         "merge": {q: written_merge(merge) for q, merge in merges.items() if merge["mode"] != "off"},
         # of a queue whose policy knows no MRED the registers say nothing
-        "mred": {q: {k: core.tidy_share(mred[k]) for k in core.SHARES} for q, mred in mreds.items()
+        "mred": {q: {k: mred[k] for k in core.SHARES} for q, mred in mreds.items()
                  if mred["enable"] and queues[q]["policy"] in core.MRED_POLICIES},
     }  # fmt: skip
 

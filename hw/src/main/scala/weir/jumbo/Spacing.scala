@@ -27,13 +27,14 @@ case class FlowLane(c: WeirConfig) extends Bundle {
   * 000; docs/modules/spacing.md). Between Batch and Admit.
   *
   * A jumbo frame's packets are due as much after its coming as their spacings say, the first entry's being 0, `limitNs` at most. Any
-  * other arrival is due at once, and so is a packet whose frame's first passed before spacing was on. Arrivals wait in 16 lanes, each in its order; the two addresses choose the lane, so no flow's order
-  * changes. The cells of what waits are held, but no queue's `q` counts them.
+  * other arrival is due at once, and so is a packet whose frame's first passed before spacing was on. Arrivals wait in 16 lanes,
+  * each in its order; the two addresses choose the lane, so no flow's order changes. The cells of what waits are held, but no queue's `q` counts them.
   *
-  * Off and empty: wires. On: an arrival is in its lane six cycles after it came, and goes five cycles or more after that; with n lanes in use
+  * Off and empty: wires. On: an arrival is in its lane six cycles after it came, and goes six cycles or more after that; with n lanes in use
   * each is looked at every 2 n cycles or sooner, and one that has something due every four. One goes every three cycles at most, and
   * looks wait for what is due: each lane has its turn.
-  * What waits goes at once, in the order of its lane, when `enable` is low, 768 or more wait, or `scarce`. At reset empty, and wires for 16 cycles more.
+  * What waits goes at once, in the order of its lane, when `enable` is low, 768 or more wait, or `scarce`. At reset empty, and wires
+  * for 16 cycles more.
   */
 class Spacing(c: WeirConfig) extends Component {
   import Spacing._
