@@ -10,8 +10,11 @@ import argparse
 import json
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from ecp5 import absorb
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -40,7 +43,7 @@ def cells(unit: str, timeout_s: float) -> dict[str, int]:
     work.mkdir(parents=True, exist_ok=True)
     netlist = f"{unit}.json"
     (work / f"{unit}.v").write_text(source.read_text())
-    script = f"read_verilog {unit}.v; synth_ecp5 -top {unit} -noiopad; tee -q -o {netlist} stat -json"
+    script = f"read_verilog {unit}.v; synth_ecp5 -top {unit} -noiopad -json {netlist}"
     log = work / f"{unit}.log"
     with log.open("w") as out:
         try:
@@ -51,13 +54,15 @@ def cells(unit: str, timeout_s: float) -> dict[str, int]:
             raise AreaError(f"{unit}: yosys took more than {timeout_s:.0f} s; log: {log}") from None
     if done.returncode != 0:
         raise AreaError(f"{unit}: yosys failed; log: {log}")
-    count = json.loads((work / netlist).read_text())["design"]["num_cells_by_type"]
+    absorb(work / netlist)
+    module = json.loads((work / netlist).read_text())["modules"][unit]
+    count = Counter(cell["type"] for cell in module["cells"].values())
     return {
-        "lut4": count.get("LUT4", 0) + 2 * count.get("CCU2C", 0),
-        "ff": count.get("TRELLIS_FF", 0),
-        "ram16x4": count.get("TRELLIS_DPR16X4", 0),
-        "ebr": count.get("DP16KD", 0),
-        "dsp": count.get("MULT18X18D", 0),
+        "lut4": count["LUT4"] + 2 * count["CCU2C"],
+        "ff": count["TRELLIS_FF"],
+        "ram16x4": count["TRELLIS_DPR16X4"],
+        "ebr": count["DP16KD"],
+        "dsp": count["MULT18X18D"],
     }
 
 

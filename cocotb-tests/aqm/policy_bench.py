@@ -22,7 +22,7 @@ CYCLE_NS = 6
 QUANTITY_MAX = (1 << 21) - 1
 COUNT_MAX = 65535
 #: a hint's result is there after this many cycles
-HINT_CYCLES = 11
+HINT_CYCLES = 12
 
 #: offsets in a queue's block (docs/policy-registers.md)
 POLICY = 0x000

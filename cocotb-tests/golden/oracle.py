@@ -195,4 +195,5 @@ def saturated(count: int, count_bytes: int, length: int, u: float, natural: Natu
     elif natural.byte_mode == BYTES_BEFORE:
         h = count * size
     g = size if natural.spread == GEOMETRIC else size + u * h
-    return size >= 2.0**14 or h >= 2.0**16 or g >= 2.0**16 or count >= 65535 or count_bytes >= 1 << 24
+    limit = 0.75 * 2**16 if natural.byte_mode == BYTES_BEFORE else 2.0**16
+    return size >= 2.0**14 or h >= limit or g >= 2.0**16 or count >= 65535 or count_bytes >= 1 << 24

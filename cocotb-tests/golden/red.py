@@ -73,7 +73,7 @@ def chosen(p: int, count: int, count_bytes: int, length: int, draw: int, params:
     if params.byte_mode == BYTES_AFTER:
         h = saturate(count_bytes * params.mean_mantissa >> params.mean_exponent, 36)
     elif params.byte_mode != BYTES_OFF:
-        h = saturate(count * kappa, 36)
+        h = (1 << 36) - 1 if count * (kappa >> 18) >= 3 << 16 else count * kappa
     else:
         h = count << 20
     g = kappa if params.spread == GEOMETRIC else saturate(kappa + (draw * h >> 24), 36)

@@ -206,11 +206,14 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val multiplicand, factor = Reg(UInt(32 bits))
     val a = Reg(UInt(16 bits))
     val b = Reg(UInt(18 bits))
-    val term = RegNextWhen(a * b, phase === Phase.tick)
+    val term = Multiply(a, b, phase === Phase.tick)
     val sum = Reg(UInt(34 bits))
     val low = Reg(UInt(16 bits))
     val normal = Reg(UInt(50 bits))
     val exponent = Reg(UInt(6 bits))
+    /** which of the shifts is next, one bit each, and whether it is made: found a step before */
+    val turn = Reg(Bits(AdaptMaxP.distances.size bits))
+    val fits = Reg(Bool())
     def load(upper: Boolean, limb: UInt): Unit = {
       a := (if (upper) multiplicand(31 downto 16) else multiplicand(15 downto 0))
       b := limb.resized
@@ -239,11 +242,21 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
       when(ticking(start + 5)) {
         normal := sum @@ low
         exponent := factor(29 downto 24)
+        fits := sum(33 downto 34 - AdaptMaxP.distances.head) === 0 &&
+          factor(29 downto 24) <= 63 - AdaptMaxP.distances.head
       }
-      for ((distance, n) <- Seq(32, 16, 8, 4, 2, 1).zipWithIndex) when(ticking(start + 6 + n)) {
-        when(normal(49 downto 50 - distance) === 0 && exponent <= 63 - distance) {
+    }
+    when(phase === Phase.tick) {
+      turn := turn |<< 1
+      when(AdaptMaxP.products.map(start => ticking(start + 5)).orR)(turn := 1)
+      for ((distance, n) <- AdaptMaxP.distances.zipWithIndex) when(turn(n)) {
+        when(fits) {
           normal := normal |<< distance
           exponent := exponent + distance
+        }
+        for (next <- AdaptMaxP.distances.lift(n + 1)) {
+          def zero(from: Int): Bool = normal(49 - from downto 50 - from - next) === 0
+          fits := fits ? (zero(distance) && exponent <= 63 - distance - next) | (zero(0) && exponent <= 63 - next)
         }
       }
     }
@@ -340,6 +353,8 @@ object AdaptMaxP {
   val leastNs = 16384
   /** the steps at which the factor of a slope arrives */
   val products = Seq(17, 29)
+  /** the shifts that normalise a product, each in a step of its own */
+  private val distances = Seq(32, 16, 8, 4, 2, 1)
   /** steps of a queue's scan, and of a tick: its last is three after its end */
   val scanSteps = 7
   val tickSteps: Int = products.last + 12 + 4

@@ -69,11 +69,10 @@ case class Ewma(c: WeirConfig) extends Component {
     val unity = weightHigh(4)
     val idle = io.request.empty && decay.io.factor.decays
     val average = PerQueue(averages, queue)
-    val decayed = decay.io.factor.mantissa >> decay.io.factor.shift
     val weight = (weightHigh(3 downto 0) ## words("RED_WEIGHT_LO", queue)).asUInt
     val minimum = words("RED_MIN", queue).asUInt
     val maximum = words("RED_MAX", queue).asUInt
-    val retained = unity ? U(0, 36 bits) | (idle ? decayed | ~weight)
+    val retained = unity ? U(0, 36 bits) | (idle ? decay.io.factor.retained | ~weight)
     val share = (unity || idle) ? U(0, 36 bits) | weight
     val update = io.request.valid && !PerQueue.bit(io.clear, queue)
   }

@@ -57,7 +57,7 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
   val window = FnWindow(c)
 
   /** stage(n): a request is in tn */
-  val stage = new Steps(io.request.valid, 12)
+  val stage = new Steps(io.request.valid, 13)
 
   val acceleration = FnAcceleration(c)
   io.busy := acceleration.io.busy
@@ -159,10 +159,11 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
       when(floats.now.isZero || floats.room7.isZero)(exponentY := nothing)
       when(floats.now.isZero || lead.mantissa === 0)(exponentZ := nothing)
     }
-    val first = RegNextWhen(a * b, stage(8) || stage(9))
-    val z = RegNextWhen(a * h, stage(9))
+    private val first = Multiply(a, b, stage(8) || stage(9))
+    private val second = Multiply(a, h, stage(9))
     val x = RegNextWhen(first, stage(9))
-    def y = first
+    val y = RegNextWhen(first, stage(10))
+    val z = RegNextWhen(second, stage(10))
     val negative10 = RegNextWhen(negative, stage(9))
     val negative12 = RegNextWhen(negative10, stage(11))
   }
@@ -200,16 +201,23 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
   val rate = new Area {
     private val rom = FnReciprocal.rom()
     val reciprocal = FnReciprocal.read(rom, floats.now.mantissa, stage(8), stage(9))
-    val exact = RegNextWhen(floats.bytes8.mantissa * reciprocal, stage(10))
+    val exact = Multiply(floats.bytes8.mantissa, reciprocal, stage(10))
     val top = exact(35 downto 18)
     /** 50 − x */
     val down = RegNextWhen(U(25, 7 bits) + floats.bytes8.shift - floats.time9.shift, stage(10))
     val infinite = RegNextWhen(floats.time9.isZero && !floats.bytes8.isZero, stage(10))
-    val shifted = (top << 50) >> down
-    val average = RegNextWhen((infinite || (shifted >> 43) =/= 0) ? U((BigInt(1) << 43) - 1, 43 bits) | shifted.resize(43), stage(11))
+    /** the shift by 50 − down in two steps */
+    val fine = RegNextWhen((top @@ U(0, 7 bits)) >> down(2 downto 0), stage(11))
+    val coarse = RegNextWhen(down(6 downto 3), stage(11))
+    val infinite12 = RegNextWhen(infinite, stage(11))
+    val shifted = (fine @@ U(0, 43 bits)) >> (coarse @@ U(0, 3 bits))
+    val most = U((BigInt(1) << 43) - 1, 43 bits)
+    /** from t13 on */
+    val average = RegNextWhen((infinite12 || (shifted >> 43) =/= 0) ? most | shifted.resize(43), stage(12))
+    val queue = RegNextWhen(held(2).queue, stage(12))
     val values = for (q <- 0 until c.queues) yield {
       val value = Reg(UInt(43 bits)) init 0
-      when(stage(12) && held(2).queue === q)(value := average)
+      when(stage(13) && queue === q)(value := average)
       when(io.clear(q))(value := 0)
       io.live(q) := value
     }

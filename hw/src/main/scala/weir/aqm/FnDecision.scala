@@ -53,7 +53,7 @@ case class FnDecision(c: WeirConfig) extends Component {
   val size = new Area {
     val factor = RegNextWhen(live.scaled("FN_MEAN", io.arrival.queue), stage(9))
     val byBytes = RegNextWhen(live.flag("FN_CTRL", "BYTE_MODE", io.arrival.queue), stage(9))
-    val product = RegNextWhen(io.arrival.length * factor.mantissa, stage(10))
+    val product = Multiply(io.arrival.length, factor.mantissa, stage(10))
     val ratio = RegNextWhen(product >> factor.exponent, stage(11))
     val least = !byBytes || (ratio >> 20) =/= 0
     val kappa = RegNextWhen(least ? U(1 << 20, 21 bits) | ratio.resize(21), stage(12))

@@ -7,10 +7,9 @@ import weir.csr.{ConfigWrite, LiveWords}
 
 /** Computes `A_idle ≈ (1−w)^(m+1)·2^36` while a frame is still coming in (docs/modules/ewma.md).
   *
-  * Latency: a hint at c0 is held from c11 on, until the next request or `emptied` of its queue, or until it is
+  * Latency: a hint at c0 is held from c12 on, until the next request or `emptied` of its queue, or until it is
   * withdrawn. An apply of the queue has it computed again, with the new words. Throughput: one hint a cycle. `factor` is
-  * combinational from `arrival.queue`. The last step, the shift by the integer part of the exponent, is left to the user,
-  * who has time for it. Idle times of 2^47 ns and more count as 0.
+  * combinational from `arrival.queue`. Idle times of 2^47 ns and more count as 0.
   */
 case class IdleDecay(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -46,18 +45,18 @@ case class IdleDecay(c: WeirConfig) extends Component {
     for (q <- 0 until c.queues) when(io.emptied(q))(idleSince(q) := io.nowNs)
   }
 
-  /** the queue whose hint is in stage cn and not stale, one bit a queue; stages 1 to 10, the first in the lowest bits:
+  /** the queue whose hint is in stage cn and not stale, one bit a queue; stages 1 to 11, the first in the lowest bits:
     * one register, which is one word to the cycle model
     */
-  val alive = Reg(Bits(10 * c.queues bits)) init 0
-  private def stages(q: Int): Bits = Cat((0 until 10).map(n => alive(n * c.queues + q)))
-  /** c11: a queue's result */
+  val alive = Reg(Bits(IdleDecay.stages * c.queues bits)) init 0
+  private def stages(q: Int): Bits = Cat((0 until IdleDecay.stages).map(n => alive(n * c.queues + q)))
+  /** c12: a queue's result */
   val holds = Reg(Bits(c.queues bits)) init 0
 
   /** Where the last hint is, which alone may be withdrawn. */
   val last = new Area {
     /** bit n − 1: in cn, stale or not; none if it has to do for older ones too */
-    val at = Reg(Bits(10 bits)) init 0
+    val at = Reg(Bits(IdleDecay.stages bits)) init 0
     /** its result is held */
     val held = Reg(Bits(c.queues bits)) init 0
     private def some(q: Int => Bool): Bits = Meaningful(io.applied.orR)(B((0 until c.queues).map(q)))
@@ -96,25 +95,27 @@ case class IdleDecay(c: WeirConfig) extends Component {
   val starts = io.hint.valid || again.goes
   val hinted = Mux(io.hint.valid, io.hint.payload, again.queue)
   /** a hint, stale or not, is in cn */
-  val moves = new Steps(starts, 10)
+  val moves = new Steps(starts, IdleDecay.stages)
 
   private val newest = PerQueue.select(c.queues, starts, hinted)
-  alive := alive.resize(9 * c.queues) ## newest
+  private val older = IdleDecay.stages - 1
+  alive := alive.resize(older * c.queues) ## newest
   when(goneStale || io.applied.orR || io.withdraw) {
-    val kept = Seq.tabulate(9)(n => ~stale & ~io.applied & B(c.queues bits, default -> !(io.withdraw && last.at(n))))
-    alive := (alive.resize(9 * c.queues) & Cat(kept)) ## newest
+    val kept = Seq.tabulate(older)(n => ~stale & ~io.applied & B(c.queues bits, default -> !(io.withdraw && last.at(n))))
+    alive := (alive.resize(older * c.queues) & Cat(kept)) ## newest
   }
-  last.at := (last.at ## False).resize(10)
+  last.at := (last.at ## False).resize(IdleDecay.stages)
   when(io.withdraw)(last.at := 0)
-  when(io.hint.valid || again.goes && again.only)(last.at := (!again.joined).asBits.resize(10))
+  when(io.hint.valid || again.goes && again.only)(last.at := (!again.joined).asBits.resize(IdleDecay.stages))
 
   /** i = max(0, now − idleSince), sign still in bit 47 */
   val c0 = new Area {
     val emptiedNow = PerQueue.bit(io.emptied, hinted)
     val arrivedNow = io.arrival.valid && io.arrival.empty && io.arrival.queue === hinted
-    /** two subtractions rather than one after the choice: which it is comes late */
+    /** a subtraction for each rather than one after the choice: which it is comes late */
     val idleNs = UInt(c.timeWidth bits)
-    idleNs := io.nowNs - PerQueue(idleSince, hinted)
+    private val idleFor = Vec(idleSince.map(since => Meaningful(starts)(io.nowNs - since)))
+    idleNs := PerQueue(idleFor, hinted)
     when(arrivedNow)(idleNs := io.nowNs - io.arrival.nowNs)
     when(emptiedNow)(idleNs := 0)
     val rate = RedFamily.scaled(words("RED_IDLE_RATE", hinted))
@@ -192,7 +193,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val power = c6.rom.io.value
     val product = new PartialProducts(power, z, moves(8))
     val zTop = z(35 downto 18)
-    val square = RegNextWhen(zTop * zTop, moves(8))
+    val square = Multiply(zTop, zTop, moves(8))
   }
 
   /** T − ((T·h) >> 45) with h = z − zz is ⌊(T·2^45 + 2^45 − 1 − T·z + T·zz) / 2^45⌋: first without T·zz */
@@ -206,7 +207,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val linear = CarrySave.difference(ceiling, c8.product.parts, 81, moves(9))
   }
 
-  /** the mantissa, before >> I */
+  /** 2^(−f), before >> I */
   val c10 = new Area {
     val slots = RegNextWhen(c9.slots, moves(9))
     val shift = RegNextWhen(c9.shift, moves(9))
@@ -215,22 +216,29 @@ case class IdleDecay(c: WeirConfig) extends Component {
       Meaningful(moves(10))(CarrySave.sum(c9.product.parts :+ (linear -> 0), 81, moves(10))(80 downto 45))
   }
 
-  /** c11: one result a queue; the oldest that is not stale stays */
+  /** A_idle */
+  val c11 = new Area {
+    val slots = RegNextWhen(c10.slots, moves(10))
+    val shift = RegNextWhen(c10.shift, moves(10))
+    val mantissa = RegNextWhen(c10.mantissa, moves(10))
+    val retained = Meaningful(moves(11))(mantissa >> shift)
+  }
+
+  /** c12: one result a queue; the oldest that is not stale stays */
   val held = for (q <- 0 until c.queues) yield new Area {
     val factor = Reg(IdleFactor())
     factor.decays.init(False)
-    val stores = alive(9 * c.queues + q) && !holds(q)
-    val storesLast = stores && last.at(9)
+    val stores = alive(older * c.queues + q) && !holds(q)
+    val storesLast = stores && last.at(older)
     val drops = stale(q) || io.applied(q) || io.withdraw && (last.held(q) || storesLast)
   }
-  when(moves(10)) {
+  when(moves(IdleDecay.stages)) {
     for (q <- 0 until c.queues) when(held(q).stores) {
       holds(q) := True
-      last.held(q) := last.at(9)
-      held(q).factor.decays := c10.slots =/= 0
-      held(q).factor.mantissa := c10.mantissa
-      held(q).factor.shift := c10.shift
-      held(q).factor.slots := c10.slots
+      last.held(q) := last.at(older)
+      held(q).factor.decays := c11.slots =/= 0
+      held(q).factor.retained := c11.retained
+      held(q).factor.slots := c11.slots
     }
   }
   when(goneStale || io.applied.orR || io.withdraw) {
@@ -247,6 +255,8 @@ case class IdleDecay(c: WeirConfig) extends Component {
 }
 
 object IdleDecay {
+  /** c1 to c11: what a hint passes until its result is held */
+  private val stages = 11
   /** round(ln 2 · 2^24) / 8 without its upper three bits, which are 5 */
   val ln2Low = 11629080 / 8 - (5 << 18)
 }

@@ -11,12 +11,12 @@ case class IdleArrival(c: WeirConfig) extends Bundle {
   val empty = Bool()
 }
 
-/** How an average decayed: `A_idle = mantissa >> shift`. */
+/** How an average decayed. */
 case class IdleFactor() extends Bundle {
   /** a result is held and decays by one slot or more */
   val decays = Bool()
-  val mantissa = UInt(36 bits)
-  val shift = UInt(6 bits)
+  /** A_idle, 36 fraction bits */
+  val retained = UInt(36 bits)
   /** m */
   val slots = UInt(22 bits)
 }

@@ -3,17 +3,17 @@ package weir.aqm
 import spinal.core._
 
 /** A product too wide for one multiplier of the FPGA, cut into products of 18 × 18 bits or less that are registered:
-  * `a·b = Σ term·2^offset`. Latency of the terms: one cycle; their sum is the user's next stage. The operands should come
-  * from registers. They are loaded with `enable`: the cycle model does not compute what nobody asked for.
+  * `a·b = Σ term·2^offset`. Latency of the terms: one cycle; their sum is the user's next stage, the cycle after `enable`, as
+  * with [[Multiply]]. The operands should come from registers.
   */
 class PartialProducts(a: UInt, b: UInt, enable: Bool) extends Area {
   private def limbs(x: UInt): Seq[(Int, UInt)] = (0 until x.getWidth by PartialProducts.limb).map { low =>
     low -> x(math.min(low + PartialProducts.limb, x.getWidth) - 1 downto low)
   }
-  private val pairs = for ((i, x) <- limbs(a); (j, y) <- limbs(b)) yield (i + j, x * y)
+  private val pairs = for ((i, x) <- limbs(a); (j, y) <- limbs(b)) yield (i + j, Multiply(x, y, enable))
 
   val offsets: Seq[Int] = pairs.map(_._1)
-  val terms: Seq[UInt] = pairs.map { case (_, p) => RegNextWhen(p, enable) }
+  val terms: Seq[UInt] = pairs.map(_._2)
 
   /** the terms with their offsets */
   def parts: Seq[(UInt, Int)] = terms zip offsets

@@ -81,10 +81,10 @@ case class Red(c: WeirConfig) extends Component {
   count.io.commit << io.commit
   count.io.clear := io.clear
 
-  /** κ = 1 or L/mean, UQ14.20; product t2 to t5, κ t3 to t6 */
+  /** κ = 1 or L/mean, UQ14.20; product t2, κ t3 to t6 */
   val size = new Area {
     val byBytes = arrival.byteMode =/= 0
-    val product = RegNextWhen(arrival.length * arrival.mean.mantissa, stage(1))
+    val product = Multiply(arrival.length, arrival.mean.mantissa, stage(1))
     val kappa = RegNextWhen(byBytes ? (product >> arrival.mean.exponent) | U(1 << 20, 32 bits), stage(2))
   }
 
@@ -98,7 +98,7 @@ case class Red(c: WeirConfig) extends Component {
     val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets, stage(3))
     val keptPackets = count.io.kept.packets
 
-    val restartedBytes = RegNextWhen(count.io.restarted.bytes * arrival.mean.mantissa, stage(2))
+    val restartedBytes = Multiply(count.io.restarted.bytes, arrival.mean.mantissa, stage(2))
     val restarted = Reg(UInt(36 bits))
     when(stage(3)) {
       restarted := (count.io.restarted.packets @@ U(0, 20 bits)).resize(36)
@@ -116,17 +116,33 @@ case class Red(c: WeirConfig) extends Component {
     count.io.outside := outside
     count.io.forced := forced
 
-    val sizes = spreading.keptSizes.sum(48, stage(4))
-    val kept = UInt(36 bits)
-    kept.assignDontCare()
+    /** count·κ, the latest of all to come. That it saturates is seen at the upper of its terms, so not after the sum but
+      * from 3/4 of the range on.
+      */
+    private val Seq(lower, upperTerm) = spreading.keptSizes.terms
+    private val sizes = Meaningful(stage(4))((lower +^ (upperTerm(17 downto 0) << 18)).resize(36))
+    private val saturated = upperTerm(29 downto 18) =/= 0 || upperTerm(17 downto 16).andR
+    private val spreads = arrival.spread =/= 0
+    private val usesSizes = spreads && spreading.before && !count.io.restart
+    /** h of all other cases, or all ones */
+    private val others = UInt(36 bits)
+    others.assignDontCare()
     when(stage(4)) {
-      kept := spreading.keptPackets @@ U(0, 20 bits)
-      when(spreading.after) {
-        kept := ShiftSaturate(spreading.keptMeans, arrival.mean.exponent, spreading.above, 36)
+      others := 0
+      when(spreads) {
+        when(count.io.restart) {
+          others := spreading.restarted
+        } elsewhen (spreading.after) {
+          others := ShiftSaturate(spreading.keptMeans, arrival.mean.exponent, spreading.above, 36)
+        } elsewhen (!spreading.before) {
+          others := spreading.keptPackets @@ U(0, 20 bits)
+        } elsewhen (saturated) {
+          others := (BigInt(1) << 36) - 1
+        }
       }
-      when(spreading.before)(kept := sizes.sat(12))
     }
-    val h = count.io.restart ? spreading.restarted | kept
+    /** 0 for geometric */
+    val h = others | (usesSizes ? sizes | U(0))
 
     /** max_p where p = product >> k has it: added before the shift */
     val shiftedMaxP = parameters.maxP.resize(95) |<< parameters.gentleSlope.exponent
@@ -138,7 +154,7 @@ case class Red(c: WeirConfig) extends Component {
   val middle = new Area {
     val draw = RegNextWhen(arrival.draw, stage(4))
     val waits = RegNextWhen(arrival.spread.msb, stage(4))
-    val h = RegNextWhen((arrival.spread === 0) ? U(0, 36 bits) | t4.h, stage(4))
+    val h = RegNextWhen(t4.h, stage(4))
     val upper = RegNextWhen(t4.upper, stage(4))
     val inBand = RegNextWhen(!t4.outside && !t4.forced, stage(4))
     val forced = RegNextWhen(t4.forced, stage(4))
@@ -189,12 +205,14 @@ case class Red(c: WeirConfig) extends Component {
 
   /** g = κ + spread·((u·h) >> 24), saturation left to t8; p but for its bound: overflow makes it one */
   val t6 = new Area {
+    /** ISRED's g takes the place of κ then, and nothing is added */
+    private val gained = if (c.has(Policy.Isred)) rate.io.gained else False
+    private val start = if (c.has(Policy.Isred)) gained ? rate.io.g | size.kappa.resize(36) else size.kappa
+    private val added = t5.spread.parts.map { case (term, offset) => (gained ? U(0) | term) -> offset }
     /** two bits more than g has */
-    val gExact = Meaningful(stage(6))(CarrySave.sum(t5.spread.parts :+ (size.kappa -> 24), 62, stage(6)) >> 24)
-    private val gSpread = gExact.resize(36)
-    private val gAbove = gExact(37 downto 36) =/= 0
-    val g = RegNextWhen(if (c.has(Policy.Isred)) rate.io.gained ? rate.io.g | gSpread else gSpread, stage(6))
-    val gSaturated = RegNextWhen(if (c.has(Policy.Isred)) gAbove && !rate.io.gained else gAbove, stage(6))
+    val gExact = Meaningful(stage(6))(CarrySave.sum(added :+ (start -> 24), 62, stage(6)) >> 24)
+    val g = RegNextWhen(gExact.resize(36), stage(6))
+    val gSaturated = RegNextWhen(gExact(37 downto 36) =/= 0, stage(6))
     val slope = RegNextWhen(t5.slope, stage(5))
     val exponent = RegNextWhen(t5.exponent, stage(5))
     val above = RegNextWhen(t5.above, stage(5))

@@ -3,6 +3,7 @@ package weir.egress
 import spinal.core._
 import spinal.lib._
 import weir.{Steps, WeirConfig}
+import weir.aqm.Multiply
 
 /** Shaper: GCRA, the leaky bucket as a meter (ITU-T I.371).
   *
@@ -52,8 +53,8 @@ case class Shape(c: WeirConfig) extends Component {
   val price = new Area {
     val signedBytes = io.charge.payload.resize(17).asSInt + io.overhead.resize(17)
     val bytes = RegNextWhen(signedBytes.msb ? U(0, 16 bits) | signedBytes(15 downto 0).asUInt, io.charge.valid)
-    val low = RegNextWhen(io.cost(17 downto 0) * bytes, step.charge1)
-    val high = RegNextWhen(io.cost(35 downto 18) * bytes, step.charge1)
+    val low = Multiply(io.cost(17 downto 0), bytes, step.charge1)
+    val high = Multiply(io.cost(35 downto 18), bytes, step.charge1)
     val total = RegNextWhen((high @@ U(0, 18 bits)) + low.resize(52), step.charge2)
   }
 

