@@ -33,8 +33,9 @@ def absorb_in(module: dict[str, Any]) -> int:
                 for bit in bits:
                     loads.setdefault(bit, []).append(name)
     outside = {b for port in module["ports"].values() if port["direction"] != "input" for b in port["bits"]}
+    absorbed: list[str] = []
     changed = 0
-    for name, cell in cells.items():
+    for cell in cells.values():
         if cell["type"] != "MULT18X18D" or "REG_OUTPUT_CLK" in cell["parameters"]:
             continue
         ports = [f"P{n}" for n in range(PRODUCT_BITS)]
@@ -51,10 +52,10 @@ def absorb_in(module: dict[str, Any]) -> int:
             cell["port_directions"][port] = "input"
         for (port, _), ff in zip(product, ffs, strict=True):
             cell["connections"][port] = ff["connections"]["Q"]
-        module.setdefault("absorbed", []).extend(behind)
+        absorbed += behind
         changed += 1
-    for ff in module.pop("absorbed", []):
-        del cells[ff]
+    for name in absorbed:
+        del cells[name]
     return changed
 
 
