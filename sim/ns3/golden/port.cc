@@ -10,7 +10,7 @@ constexpr uint64_t never = ~uint64_t{0};
 // Cycles, docs/modules/core.md and admit.md; found by measurement and held by the comparison of every record.
 constexpr unsigned decides = 6;     ///< last beat to request
 constexpr unsigned parses = 13;     ///< first beat to request, of frames shorter than their checks take
-constexpr unsigned decays = 14;     ///< first beat to request, while the idle time of an empty queue is computed
+constexpr unsigned decays = 15;     ///< first beat to request, while the idle time of an empty queue is computed
 constexpr unsigned links = 1;       ///< commit to the link; what is granted from that cycle on may have been joined
 constexpr unsigned linked = 1;      ///< link to ready for the scheduler
 constexpr unsigned shaped = 7;      ///< the shaper's time to grant

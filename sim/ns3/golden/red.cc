@@ -108,7 +108,7 @@ class RedModel final : public PolicyModel {
     if (params_.byteMode == bytesAfter)
       h = saturate(u128{countBytes_} * params_.mean.mantissa >> params_.mean.exponent, 36);
     else if (params_.byteMode != bytesOff)
-      h = saturate(count_ * k, 36);
+      h = count_ * (k >> 18) >= 3u << 16 ? (u128{1} << 36) - 1 : count_ * k;
     const u128 g = spread == geometric ? k : saturate(k + (r.draw * h >> 24), 36);
     const bool waits = spread >= uniformWait;
     if (waits && u128{p} * h < u128{1} << 52) return false;
