@@ -73,10 +73,12 @@ static size_t runs(unsigned int queue, struct weir_queue_registers *registers, u
 	return n;
 }
 
-/* All words and APPLY are one request: what other programs write does not come between. */
-static int write_queue(struct weir *w, unsigned int queue, struct weir_queue_registers *registers)
+/* All words and APPLY are one request: what other programs write does not come between. With `shared` the cells that are
+ * shared from then on are taken over in the access before: CORE_APPLY acts at once.
+ */
+static int write_queue(struct weir *w, unsigned int queue, struct weir_queue_registers *registers, uint32_t *shared)
 {
-	struct weir_access list[WEIR_QUEUE_WORDS + 2];
+	struct weir_access list[WEIR_QUEUE_WORDS + 4];
 	uint32_t values[WEIR_QUEUE_WORDS], slope, one = WEIR_ONE;
 	size_t n = runs(queue, registers, values, true, list);
 	bool needed;
@@ -86,6 +88,10 @@ static int write_queue(struct weir *w, unsigned int queue, struct weir_queue_reg
 		return status;
 	if (needed)
 		list[n++] = (struct weir_access){ weir_queue_address(queue, WEIR_Q_MRED_SLOPE), 1, &slope, true };
+	if (shared) {
+		list[n++] = (struct weir_access){ WEIR_SHARED_CELLS, 1, shared, true };
+		list[n++] = (struct weir_access){ WEIR_CORE_APPLY, 1, &one, true };
+	}
 	list[n++] = (struct weir_access){ weir_queue_address(queue, WEIR_Q_APPLY), 1, &one, true };
 	status = weir_transfer(w, list, n);
 	return status ? status : weir_wait_low(w, WEIR_PLACED(WEIR_STATUS_APPLY_BUSY), "APPLY");
@@ -100,10 +106,8 @@ static int queue_apply(struct weir *w, unsigned int queue, const struct weir_que
 	if (!status)
 		status = weir_rd(w, WEIR_SHARED_CELLS, &shared_now);
 	/* cells are never promised twice: the share shrinks before a reserve grows, and grows after it shrank */
-	if (!status && shared < shared_now)
-		status = weir_write_core(w, WEIR_SHARED_CELLS, &shared, 1);
 	if (!status)
-		status = write_queue(w, queue, &registers);
+		status = write_queue(w, queue, &registers, shared < shared_now ? &shared : NULL);
 	if (!status && shared > shared_now)
 		status = weir_write_core(w, WEIR_SHARED_CELLS, &shared, 1);
 	return status;
@@ -141,5 +145,5 @@ static int queue_read(struct weir *w, unsigned int queue, struct weir_queue_conf
 
 int weir_queue_read(struct weir *w, unsigned int queue, struct weir_queue_config *config)
 {
-	LOCKED(w, queue_read(w, queue, config));
+	EXCLUSIVE(w, queue_read(w, queue, config));
 }

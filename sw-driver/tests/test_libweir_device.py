@@ -199,13 +199,21 @@ def test_cells_are_never_promised_twice(core: FakeCore, device: weir.Device) -> 
 
 
 def test_a_device_that_dies_leaves_no_half_configuration(register_map: RegisterFile) -> None:
-    """Whichever access fails: the datapath has all of the old configuration, or all of the new."""
-    natural: dict[str, Any] = {"limit": "100KB", "min": "5KB", "max": "15KB", "weight": 0.01, "ecn": True}
+    """Whichever access fails: the datapath has all of the old configuration, or all of the new. Cells are shared or reserved, but for a
+    device that dies between two accesses, the one that shrinks the share and the one that takes over the queue; never both."""
+    natural: dict[str, Any] = {
+        "limit": "100KB",
+        "min": "5KB",
+        "max": "15KB",
+        "weight": 0.01,
+        "ecn": True,
+        "reserve": 500,
+    }
     reference = FakeCore(register_map)
     weir.Device(reference).queue_replace(1, "red", **natural)
     block = range(reference.address("POLICY", 1), reference.address("APPLY", 1), 4)
     new = {a: reference.live[a] for a in block if a in reference.live}
-    outcomes = set()
+    outcomes, gaps = set(), 0
     for n in range(200):
         core = FakeCore(register_map)
         device = weir.Device(core)
@@ -221,9 +229,12 @@ def test_a_device_that_dies_leaves_no_half_configuration(register_map: RegisterF
         live = {a: core.live[a] for a in new}
         assert live in (old, new)
         outcomes.add(live == new)
+        cells = core.applied("SHARED_CELLS") + core.applied("RESERVE_CELLS", 1)
+        assert cells in (2047, 1547)
+        gaps += cells == 1547
     else:
         pytest.fail("200 accesses did not configure a queue")
-    assert outcomes == {True, False}
+    assert outcomes == {True, False} and gaps == 1
 
 
 def test_every_call_reports_a_device_that_is_gone(core: FakeCore, device: weir.Device) -> None:

@@ -523,3 +523,13 @@ def test_completion_scripts_are_accepted_by_their_shell(shell: str, run: Any, tm
     (tmp_path / "script").write_text(out, encoding="utf-8")
     done = subprocess.run([shell, "-n", str(tmp_path / "script")], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr
+
+
+@pytest.mark.parametrize("words", [
+    ("queue", "replace", "0", "\udcff"), ("queue", "change", "0", "limit", "3\udcff"), ("match", "replace", "0", "\udcff", "class", "1"),
+    ("queue", "replace", "0", "red", "limit", "3\0KB"), ("shape", "rate", "1\0Mbit"),
+])  # fmt: skip
+def test_what_is_no_text_is_refused(core: FakeCore, run: Any, words: tuple[str, ...]) -> None:
+    code, out, err = run(*words)
+    assert (code, out) == (2, "") and len(err.splitlines()) == 1
+    assert not core.log

@@ -282,6 +282,14 @@ BAD = {
     "share of what": ("weir: 1\nmred: {0: {low: much}}", "mred.0.low: 'much' is not a number"),
     "mred without red": ("weir: 1\nqueues: {0: {policy: pie}}\nmred: {0: {low: 0.1}}", "mred.0: mred needs red, isred or ared"),
     "mred of queue 4": ("weir: 1\nmred: {4: {low: 0.1}}", "mred: 4 is not a whole number from 0 to 3"),
+    "no time": ("weir: !!timestamp x", "not YAML: "),
+    "no flag": ("weir: !!bool x", "not YAML: "),
+    "half a character": ('weir: 1\nqueues: {0: {policy: "\\ud800"}}', "is not a text that can be meant here"),
+    "a NUL": ('weir: 1\nqueues: {0: {policy: red, min: "3\\0KB", max: 90KB, limit: 200KB}}', "'3\\x00KB' is not a text"),
+    "a NUL in a match": ('weir: 1\ncore: {match: {0: {destination: "10.0.0.0/8\\0", class: 1}}}', "is not a text"),
+    "huge share": ("weir: 1\nqueues: {0: {policy: red}}\nmred: {0: {low: " + "9" * 4000 + "}}", "is out of range: allowed is 0 to 1"),
+    "a parameter called queue": ("weir: 1\nqueues: {0: {policy: red, queue: 2}}", "red has no parameter 'queue'"),
+    "a parameter called self": ("weir: 1\nqueues: {0: {policy: red, self: 2}}", "red has no parameter 'self'"),
     "date": ("weir: 1\nqueues: {0: {policy: red, min: 2026-11-22}}", "queues.0.min: not a value"),
 }  # fmt: skip
 
@@ -305,7 +313,12 @@ def test_other_bad_files(run: Any, every: FakeCore, tmp_path: Path) -> None:
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
-@given(st.one_of(st.text(max_size=80), st.text(alphabet="weir:1 {}[]&*!-'\"\n\t,queues0policyred?|>#%", max_size=120)))
+@given(
+    st.one_of(
+        st.text(max_size=80),
+        st.text(alphabet="weir:1 {}[]&*!-'\"\n\t,queues0policyred?|>#%\\\0boltimesamp", max_size=120),
+    )
+)
 def test_any_text_is_a_document_or_one_line(source: str) -> None:
     try:
         whole.check_form(files.parse(source), 4)

@@ -204,6 +204,7 @@ def test_doctor_finds_a_well_device_well(ctl: Any) -> None:
     ("harm", "said"),
     [
         (lambda core: core.words.update({core.address("SHARED_CELLS"): 5000}), "are more than 2047: some are promised twice"),
+        (lambda core: core.words.update({core.address("SHARED_CELLS"): 1547}), "leave 500 of 2047 that nobody can use"),
         (lambda core: core.words.update({core.address("STATUS"): 2}), "a reset is being carried out"),
         (lambda core: core.words.update({core.address("STATUS"): 0}), "the egress has no link"),
         (lambda core: core.words.update({core.address("RX_PACKETS_LO"): 0, core.address("IN_CE_PACKETS_LO", 1): 999}), "do not add up"),

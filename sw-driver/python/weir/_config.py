@@ -147,9 +147,19 @@ def policies() -> tuple[Policy, ...]:
     )  # fmt: skip
 
 
+def encoded(name: str) -> bytes:
+    """A text for the C library, where it would end at a NUL. Raises WeirError."""
+    try:
+        if "\0" not in name:
+            return name.encode()
+    except UnicodeEncodeError:
+        pass
+    raise WeirError(-2, f"{name!r} is not a text that can be meant here: it holds a NUL or is not Unicode")
+
+
 def policy_of(name: str) -> Policy:
     """The policy of a name or alias. Raises WeirError."""
-    number = check(lib.weir_policy_by_name(name.encode()))
+    number = check(lib.weir_policy_by_name(encoded(name)))
     return next(p for p in policies() if p.id == number)
 
 
@@ -175,7 +185,7 @@ def make_config(policy: str | int, natural: Mapping[str, Value]) -> Any:
     if isinstance(policy, int):
         check(lib.weir_queue_defaults(policy, config))
     else:
-        check(lib.weir_queue_defaults_of(policy.encode(), config))
+        check(lib.weir_queue_defaults_of(encoded(policy), config))
     set_config(config, natural)
     return config
 
@@ -184,7 +194,7 @@ def set_config(config: Any, natural: Mapping[str, Value]) -> None:
     """Sets parameters of a C configuration by name; `adaptive` first, since it changes the policy."""
     for name, value in sorted(natural.items(), key=lambda item: item[0] != _FIRST):
         if value is not None:
-            check(lib.weir_queue_set(config, name.encode(), _as_text(name, value).encode()))
+            check(lib.weir_queue_set(config, encoded(name), encoded(_as_text(name, value))))
 
 
 def _shown(parameter: Parameter, value: float) -> Any:
@@ -306,7 +316,7 @@ def _parse(function: Any, name: str, value: Value) -> float:
     if value is None:
         raise WeirError(-2, f"{name} needs a value")
     result = ffi.new("double *")
-    check(function(_as_text(name, value).encode(), result))
+    check(function(encoded(_as_text(name, value)), result))
     return float(result[0])
 
 

@@ -15,6 +15,7 @@ from ._config import (
     Capabilities,
     Value,
     _capabilities,
+    encoded,
     make_config,
     make_shaper,
     parse_time,
@@ -300,7 +301,7 @@ class Device:
         self._handle: Any = ffi.NULL
         handle = ffi.new("struct weir **")
         if isinstance(bus, str):
-            self._check(lib.weir_open(bus.encode(), handle))
+            self._check(lib.weir_open(encoded(bus), handle))
             self._handle = handle[0]
             return
         c_bus = ffi.new("struct weir_bus *")
@@ -399,12 +400,12 @@ class Device:
         """Raises WeirError if `queue_replace` would refuse these values; writes nothing."""
         self._call(lib.weir_queue_check, _unsigned("queue", queue), make_config(policy, natural))
 
-    def queue_replace(self, queue: int, policy: str | int, **natural: Value) -> dict[str, Any]:
+    def queue_replace(self, queue: int, /, policy: str | int, **natural: Value) -> dict[str, Any]:
         """Configures a queue: what is not named gets its default. Answers what the registers now say."""
         self._call(lib.weir_queue_apply, _unsigned("queue", queue), make_config(policy, natural))
         return self.queue_show(queue)
 
-    def queue_change(self, queue: int, **natural: Value) -> dict[str, Any]:
+    def queue_change(self, queue: int, /, **natural: Value) -> dict[str, Any]:
         """Changes only what is named. Answers what the registers now say."""
         config = ffi.new("struct weir_queue_config *")
         with self.lock():
@@ -468,7 +469,7 @@ class Device:
         c = ffi.new("struct weir_jumbo *")
         if mode is not None:
             number = ffi.new("int *")
-            self._check(lib.weir_parse_jumbo_mode(mode.encode(), number))
+            self._check(lib.weir_parse_jumbo_mode(encoded(mode), number))
             c.mode, c.ethertype, c.protocol = (
                 number[0],
                 _unsigned("ethertype", ethertype),
@@ -494,7 +495,7 @@ class Device:
         number = _unsigned("queue", queue)
         if mode is not None:
             chosen = ffi.new("int *")
-            self._check(lib.weir_parse_merge_mode(mode.encode(), chosen))
+            self._check(lib.weir_parse_merge_mode(encoded(mode), chosen))
             c.mode = chosen[0]
             c.max_bytes, c.max_sum = _unsigned("max_bytes", max_bytes), _unsigned("max_sum", max_sum)
             c.max_count = _unsigned("max_count", max_count)
@@ -520,7 +521,7 @@ class Device:
             for n, (destination, number) in rules.items():
                 if not 0 <= n < len(c.rules):
                     raise ValueError(f"rule {n} is out of range: allowed is 0 to {len(c.rules) - 1}; try 0")
-                self._check(lib.weir_parse_match(destination.encode(), ffi.addressof(c.rules[n])))
+                self._check(lib.weir_parse_match(encoded(destination), ffi.addressof(c.rules[n])))
                 c.rules[n].group_class = _class(number)
             self._call(lib.weir_set_matches, c)
         self._call(lib.weir_get_matches, c)

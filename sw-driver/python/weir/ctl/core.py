@@ -195,18 +195,18 @@ def run_split(context: Context, words: Words) -> int:
     """`weirctl split`."""
     command = words.keyword(("show", "on", "off", "transit"), "show", "command of split")
     device = context.device
-    numbers: dict[str, Any] = {}
     if command != "show":
-        now = device.jumbo()
-        names = ("ethertype", "protocol", "form", "tick", *(("spacing",) if command == "on" else ()))
-        numbers = {name: now[name] for name in names}
-        while words:
-            name = words.keyword(names, None, "parameter of split")
-            numbers[name] = split_value(name, words)
-    words.end()
-    if command != "show":
-        device.jumbo({"on": "split", "off": "opaque"}.get(command, command), **numbers)
+        with device.lock():
+            now = device.jumbo()
+            names = ("ethertype", "protocol", "form", "tick", *(("spacing",) if command == "on" else ()))
+            numbers: dict[str, Any] = {name: now[name] for name in names}
+            while words:
+                name = words.keyword(names, None, "parameter of split")
+                numbers[name] = split_value(name, words)
+            words.end()
+            device.jumbo({"on": "split", "off": "opaque"}.get(command, command), **numbers)
         return 0
+    words.end()
     shown = device.jumbo()
     if context.options.json:
         context.json(shown)

@@ -90,6 +90,9 @@ def _cells(device: weir.Device) -> Finding:
     if shared + reserved > c.cells - 1:
         return Finding("wrong", f"{shared} shared and {reserved} reserved cells are more than {c.cells - 1}: some are promised "
                                 "twice; configure a queue again")  # fmt: skip
+    if shared + reserved < c.cells - 1:
+        return Finding("wrong", f"{shared} shared and {reserved} reserved cells leave {c.cells - 1 - shared - reserved} of {c.cells - 1} "
+                                "that nobody can use; configure a queue again")  # fmt: skip
     return Finding("ok", f"{shared} cells shared, {reserved} reserved of {c.cells - 1}")
 
 

@@ -245,6 +245,8 @@ def _check_mred(given: Any, name: str) -> dict[str, Any]:
     for key, value in _section(given, name, tuple(shares)).items():
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise Refusal(f"{name}.{key}: {value!r} is not a number; try {shares[key]}")
+        if not 0 <= value <= 1:
+            raise Refusal(f"{name}.{key}: {str(value)[:20]} is out of range: allowed is 0 to 1; try {shares[key]}")
         shares[key] = value
     return shares
 
