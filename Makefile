@@ -65,7 +65,7 @@ formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must b
 	@$(PY) scripts/formal.py
 
 soak: $(VENV) $(MODEL) $(LIB) ## random traffic through core and merger for SECONDS=600
-	@WEIR_SOAK=$(SECONDS) $(PY) -m pytest -n 2 -s -k "four_queues or merge_then_split"
+	@WEIR_SOAK=$(SECONDS) $(PY) -m pytest -n 0 -s -k "four_queues or merge_then_split"
 
 bench: $(VENV) $(MODEL) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
 	@$(PY) -m weir_sim bench

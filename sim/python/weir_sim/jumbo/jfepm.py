@@ -24,12 +24,13 @@ class Jfepm:
         within_rack: packets, by flow, that are left alone.
         buffer_bytes: of frames that the queue may hold; None: any. What does not fit is dropped whole.
         split_arrivals: split jumbo frames that arrive (the far end); a malformed one is dropped.
+        one_stops_all: a packet whose flow cannot be known ends every search, not only between its addresses, as in the RTL.
     """
 
     def __init__(self, limits: Limits, within_rack: Callable[[Packet], bool] = lambda packet: False,
-                 buffer_bytes: int | None = None, split_arrivals: bool = True) -> None:  # fmt: skip
+                 buffer_bytes: int | None = None, split_arrivals: bool = True, one_stops_all: bool = False) -> None:  # fmt: skip
         self._limits, self._within_rack, self._buffer_bytes = limits, within_rack, buffer_bytes
-        self._split_arrivals = split_arrivals
+        self._split_arrivals, self._one_stops_all = split_arrivals, one_stops_all
         self._queue: list[Arrival] = []
         self.dropped = 0
         """frames that did not fit, or were malformed"""
@@ -65,7 +66,7 @@ class Jfepm:
             packet = other.packet
             if packet is None:
                 continue
-            if packet.flow is None and packet.pair == first.pair:
+            if packet.flow is None and (self._one_stops_all or packet.pair == first.pair):
                 break
             if packet.flow != first.flow:
                 continue
