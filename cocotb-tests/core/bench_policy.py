@@ -203,8 +203,8 @@ async def waits_for_the_decay_of_its_own_queue_only(dut: Any) -> None:
     assert report.arrivals == 240
     arrivals = [r for r, _ in report.decisions]
     waits = {r.at - s.last for r, s in zip(arrivals, bench.sent, strict=True) if r.queue == 1}
-    # core.md: the last beat in cycle 7, s0 in cycle 14, when the decay of the arrival's own queue is known
-    assert waits == {7}, f"requests of queue 1 come {sorted(waits)} cycles after the last beat"
+    # core.md: the last beat in cycle 7, s0 in cycle 15, when the decay of the arrival's own queue is known
+    assert waits == {8}, f"requests of queue 1 come {sorted(waits)} cycles after the last beat"
 
 
 def _comes_to_nothing(bench: Bench, kind: str, dscp: int) -> None:
