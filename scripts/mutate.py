@@ -228,6 +228,8 @@ MUTANTS = (
     Mutant("RedCount", "counts outside the band", "(outside ? 16'h0 : t4_used_packets)", "t4_used_packets"),
     Mutant("RedCount", "a limit's drop does not restart", "(commit_payload_selected || commit_payload_dropped)",
            "commit_payload_selected"),
+    Mutant("RedCount", "count times size saturates at the end of its range", "|| (&spreading_keptSizes_pairs_1_1[17 : 16]))", "|| 1'b0)",
+           module="Red"),
     Mutant("RedCount", "the first is never exempt", "(exemptFirst ? _zz_t1_first_bytes : 15'h0)", "15'h0"),
     Mutant("IdleDecay", "an apply loses what a hint began", "((applied & (~ stale)) & (last_others | again_alone))", "4'b0"),
     Mutant("IdleDecay", "an old result outlives an apply", "((stale[1] || applied[1]) ||", "(stale[1] ||"),

@@ -12,8 +12,8 @@ from cocotb.triggers import FallingEdge
 
 from golden.ewma import SLOTS_MAX, Ewma
 from golden.isred import IsredParams
-from golden.params import BYTES_AFTER, GEOMETRIC, UNIFORM_WAIT, RedParams
-from golden.red import ABOVE, BAND, DROP, MARK, NONE, OUTSIDE, Red, Verdict
+from golden.params import BYTES_AFTER, BYTES_BEFORE, GEOMETRIC, UNIFORM, UNIFORM_WAIT, RedParams
+from golden.red import ABOVE, BAND, DROP, EARLY, MARK, NONE, OUTSIDE, Red, Verdict
 from policy_bench import (
     CYCLE_NS,
     HINT_CYCLES,
@@ -505,6 +505,33 @@ async def the_counts_saturate(dut: Any) -> None:
     await bench.drain()
     assert bench.red[1].count == 65535
     assert bench.seen["action", 0, NONE] > 0
+
+
+@cocotb.test()
+async def count_times_size_saturates_from_three_quarters_on(dut: Any) -> None:
+    """κ = 9216·(2^18 − 1), κ >> 18 = 9215, so 22 packets, 22·9215 >= 3·2^16, count as all ones: p = 75400 and the largest u select
+    the 22nd, u·2^28·2^24 < p·(2^36 − 1). Exact products would select the 24th: p·(1 + 23)·κ < 2^52 < p·(1 + 24)·κ."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    params = RedParams(
+        minimum=100 << 11,
+        maximum=200 << 11,
+        slope_mantissa=377,
+        slope_exponent=13,
+        spread=UNIFORM,
+        byte_mode=BYTES_BEFORE,
+        mean_mantissa=(1 << 18) - 1,
+    )
+    await bench.configure(0, params, 1)
+    selected = []
+    for n in range(89):
+        before = bench.seen["action", DROP, EARLY]
+        bench.rng.seed(1)  # _fate: keep the verdict
+        await bench.cycle(Request(0, bench.now, 9216, 5000, 150, 10, 0, 0xFFFFFF))
+        await bench.drain()
+        if bench.seen["action", DROP, EARLY] > before:
+            selected.append(n)
+    assert selected == [22, 44, 66, 88]  # the first has count 0, later ones 1 behind a drop
 
 
 @cocotb.test()

@@ -16,6 +16,7 @@ CASES = [
     "time_wraps",
     "idle_from_zero_to_half_the_range",
     "the_counts_saturate",
+    "count_times_size_saturates_from_three_quarters_on",
     "a_cleared_average_starts_from_zero",
     "reset_forgets_everything",
 ]

@@ -242,6 +242,14 @@ def _limits(size: int, cells: int, descriptors: int) -> dict[str, int]:
     return {"limit_packets": min(cells * 9 // 10 // -(-size // 64), descriptors * 9 // 10)}
 
 
+def _egress_use(out: Any, start: int, end: int) -> tuple[Any, float]:
+    """Times of the frames that left from `start` to `end`, and the share of the time between the first and the last that they took."""
+    inside = (out.first_ns >= start) & (out.first_ns < end)
+    times = out.first_ns[inside]
+    wire = float((np.maximum(out.lengths[inside][:-1], 60).astype(np.float64) + 24).sum()) * BYTE_NS
+    return times, wire / float(times[-1] - times[0]) if len(times) > 1 else 0.0
+
+
 def line_rate(preset: str, label: str, size: int, queues: int, policy: str, overload: bool, frames: int) -> list[Row]:
     """Back-to-back frames in, and out at the same time, over a standing queue of half the buffer and a shuffled
     free list; with `overload` into an egress shaped to half the rate, from a queue that is at its limit.
@@ -286,11 +294,8 @@ def line_rate(preset: str, label: str, size: int, queues: int, policy: str, over
     frames_out = core.recv_many()
     records = core.trace()
 
-    inside = (frames_out.first_ns >= start) & (frames_out.first_ns < end)
-    times = frames_out.first_ns[inside]
-    wire = float((np.maximum(frames_out.lengths[inside][:-1], 60).astype(np.float64) + 24).sum()) * BYTE_NS
+    times, share = _egress_use(frames_out, start, end)
     span = float(times[-1] - times[0])
-    share = wire / span
     offered = count / (end - start) * 1e3
     sent = (len(times) - 1) / span * 1e3
     recent = records[records["time_ns"] >= start]
@@ -507,9 +512,7 @@ def merge_rate(preset: str, inner: int, flows: int, max_bytes: int, frames: int,
     core.run_idle()
     after = core.stats().core
     out = core.recv_many()
-    inside = np.flatnonzero((out.first_ns >= start) & (out.first_ns < end))
-    wire = float((np.maximum(out.lengths[inside][:-1], 60).astype(np.float64) + 24).sum()) * BYTE_NS
-    share = wire / float(out.first_ns[inside][-1] - out.first_ns[inside][0]) if len(inside) > 1 else 0.0
+    _, share = _egress_use(out, start, end)
     lost = after.ingress_overflow.packets - before.ingress_overflow.packets + core.ingress_stalls + core.underruns
     lost += fill + count - after.tx.packets + before.tx.packets
     merged = after.merged.packets - before.merged.packets
@@ -564,9 +567,7 @@ def split_and_merge_rate(preset: str, inner: int, packets: int) -> list[Row]:
     end = core.line_free_ns
     core.run_idle()
     after, out = core.stats().core, core.recv_many()
-    inside = np.flatnonzero((out.first_ns >= start) & (out.first_ns < end))
-    wire = float((np.maximum(out.lengths[inside][:-1], 60).astype(np.float64) + 24).sum()) * BYTE_NS
-    share = wire / float(out.first_ns[inside][-1] - out.first_ns[inside][0]) if len(inside) > 1 else 0.0
+    _, share = _egress_use(out, start, end)
     lost = after.ingress_overflow.packets - before.ingress_overflow.packets + after.malformed.packets
     lost += core.ingress_stalls + core.underruns + number * count - after.tx.packets + before.tx.packets
     merged = after.merged.packets - before.merged.packets
