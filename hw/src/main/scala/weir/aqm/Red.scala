@@ -203,7 +203,7 @@ case class Red(c: WeirConfig) extends Component {
     val above = ShiftSaturate.above(95, exponent, 32)
   }
 
-  /** g = κ + spread·((u·h) >> 24), saturation left to t8; p but for its bound: overflow makes it one */
+  /** g = κ + spread·((u·h) >> 24), saturation left to t7 and t8; p but for its bound: overflow makes it one */
   val t6 = new Area {
     /** ISRED's g takes the place of κ then, and nothing is added */
     private val gained = if (c.has(Policy.Isred)) rate.io.gained else False
@@ -212,7 +212,7 @@ case class Red(c: WeirConfig) extends Component {
     /** two bits more than g has */
     val gExact = Meaningful(stage(6))(CarrySave.sum(added :+ (start -> 24), 62, stage(6)) >> 24)
     val g = RegNextWhen(gExact.resize(36), stage(6))
-    val gSaturated = RegNextWhen(gExact(37 downto 36) =/= 0, stage(6))
+    val gHigh = RegNextWhen(gExact(37 downto 36), stage(6))
     val slope = RegNextWhen(t5.slope, stage(5))
     val exponent = RegNextWhen(t5.exponent, stage(5))
     val above = RegNextWhen(t5.above, stage(5))
@@ -225,6 +225,7 @@ case class Red(c: WeirConfig) extends Component {
     val fraction = RegNextWhen(t6.fraction, stage(6))
     val overflow = RegNextWhen(t6.overflow, stage(6))
     val one = overflow
+    val gSaturated = RegNextWhen(t6.gHigh =/= 0, stage(7))
     val decision = new PartialProducts(fraction, t6.g, stage(7))
     /** p·g for the largest g, 2^36 − 1 */
     val decisionSaturated = RegNextWhen((fraction << 36) - fraction, stage(7))
@@ -237,9 +238,9 @@ case class Red(c: WeirConfig) extends Component {
     val fraction = RegNextWhen(t7.fraction, stage(7))
     val waits = middle.waits && !rapid
     val scaledDraw = waits ? (middle.draw << 1) | middle.draw.resize(25)
-    val decision = t6.gSaturated ? t7.decisionSaturated | t7.decision.sum(68, stage(8))
+    val decision = t7.gSaturated ? t7.decisionSaturated | t7.decision.sum(68, stage(8))
     val waiting = t7.waiting.sum(68, stage(8))
-    val decisionOne = scaledDraw < (t6.g << 4) || t6.gSaturated
+    val decisionOne = scaledDraw < (t6.g << 4) || t7.gSaturated
     val waitingOne = (middle.h >> 20) =/= 0
   }
 
