@@ -88,7 +88,9 @@ class Bench:
         if not recent:
             shared = sum(max(0, s[2] - r) for s, r in zip(self.sums, self.reserve, strict=True))
             assert int(dut.sharedUsed.value) == shared
-            assert int(dut.held.value) == sum(s[1] for s in self.sums)
+            held = sum(s[1] for s in self.sums)
+            assert int(dut.held.value) == held
+            assert int(dut.grouped.value) == held - sum(self.frames)
         emptied = int(dut.emptied.value)
         self.emptied += [(self.cycle, q) for q in range(QUEUES) if emptied >> q & 1]
         for kind in KINDS:

@@ -191,6 +191,23 @@ async def takes_what_it_has_places_for(dut: Any) -> None:
 
 
 @cocotb.test()
+async def tells_whether_another_table_fits(dut: Any) -> None:
+    """`room`: 448 entries, and 4 that may be on their way, fit behind those that are there; back when a table has been sent."""
+    bench = await Bench(dut, "room").start()
+    limit = ENTRIES - 448 - 4
+    for before, count in ((0, limit), (0, limit + 1), (448, limit - 448), (448, limit - 447), (300, limit - 299)):
+        bench.sink.stall = 1.0
+        tables = [count] if count < 449 else [448, count - 448]
+        sizes = ([before] if before else []) + tables
+        bench.send([jumbo(bench.rng, [20] * n, 0, dropped=frozenset(range(1, n))) for n in sizes])
+        await ClockCycles(dut.clk, before + count + 20)
+        assert bool(int(dut.room.value)) == (before + count <= limit), f"{before} + {count} entries"
+        bench.sink.stall = 0.0
+        await bench.receive()
+        assert int(dut.room.value)
+
+
+@cocotb.test()
 async def starts_anew_after_a_reset_at_any_moment(dut: Any) -> None:
     """Silent from the next cycle; frames after it are whole, identifications count from 0."""
     bench = await Bench(dut, "reset", 0.1, 0.2, late=0.1).start()

@@ -8,7 +8,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,13 @@ CLASSES = 16
 JFET = "50us"
 """in which some twelve minimum frames come for each class of each queue, at line rate"""
 MRED_LENGTHS = (28, 46, 100, 1500)
+LOCAL_EXPERIMENT = b"\x88\xb5"
+"""EtherType (IEEE 802)"""
 SPLIT_GOAL = 46
 """the shortest packet of which jumbo frames at line rate have to be taken"""
+EGRESS_GOAL = ">= 99.9"
+"""share of the line's time, in %, in which frames leave while some wait"""
+LINE_RATE = 10e9
 QUEUES = 4
 FRAMES = 20_000
 """frames of a line-rate row; long frames are fewer, for at most FRAME_BYTES in all"""
@@ -329,7 +334,7 @@ def line_rate(preset: str, label: str, size: int, queues: int, policy: str, over
         return [Row(f"lost at ingress: {name}", -1, "frames", "0", f"NOT MEASURED: {'; '.join(faults)}. {how}")]
     rows = [Row(f"lost at ingress: {name}", lost, "frames", "0", how)]
     if not overload:
-        rows.append(Row(f"egress use: {name}", round(100 * share, 3), "%", ">= 99.9",
+        rows.append(Row(f"egress use: {name}", round(100 * share, 3), "%", EGRESS_GOAL,
                         f"wire time of the {len(times)} frames that left while frames came in, of the time; {sent:.3f} Mpps"))  # fmt: skip # noqa: E501
     return rows
 
@@ -372,6 +377,7 @@ def split_rate(preset: str, inner: int, packets: int, mode: str = "split") -> li
     elapsed = core.line_free_ns - start
     core.run_idle()
     after = core.stats().core
+    _, used = _egress_use(core.recv_many(), start, start + elapsed)
     lost = after.ingress_overflow.packets - before.ingress_overflow.packets
     lost += after.malformed.packets + core.ingress_stalls + core.underruns
     taken = after.rx.packets - before.rx.packets - lost
@@ -384,7 +390,8 @@ def split_rate(preset: str, inner: int, packets: int, mode: str = "split") -> li
     # whole frames that do not fit below the limit leave room
     measured = held >= capabilities.cells // (3 if mode == "split" else 5)
     if not before.ingress_overflow.packets and measured:
-        return [Row(f"lost at ingress: {mode}, {inner}-byte packets", lost, "frames", goal, how), share]
+        egress = Row(f"egress use: {mode}, {inner}-byte packets", round(100 * used, 3), "%", EGRESS_GOAL if goal else "", how)
+        return [Row(f"lost at ingress: {mode}, {inner}-byte packets", lost, "frames", goal, how), share, egress]
     return [Row(f"lost at ingress: {mode}, {inner}-byte packets", -1, "frames", goal, f"NOT MEASURED: {how}")]
 
 
@@ -394,6 +401,8 @@ class _Taken:
 
     how: str
     lost: int
+    used: float
+    """share of the line's time that frames took"""
     faults: list[str]
 
 
@@ -404,8 +413,8 @@ def _jumbo_frames(inner: int, queues: int, number: int) -> tuple[list[bytes], in
     return [kinds[n % queues] for n in range(number)], count
 
 
-def _mred_overload(core: Core, inner: int, packets: int) -> _Taken:
-    """Jumbo frames back to back into queues of RED that are filled up to their band, whose link has half the rate."""
+def _mred(core: Core, inner: int, packets: int, link: float) -> _Taken:
+    """Jumbo frames back to back into queues of RED that are filled up to their band, whose link has that rate."""
     device, capabilities = core.device, core.device.capabilities
     limit = capabilities.cells * 64 * 3 // 4 // capabilities.queues * inner // (64 * -(-(inner + 14) // 64))
     band = {"limit_bytes": limit, "min": limit // 3, "max": limit * 3 // 4, "probability": 0.1, "weight": 0.25}
@@ -418,7 +427,8 @@ def _mred_overload(core: Core, inner: int, packets: int) -> _Taken:
     for queue in range(capabilities.queues):
         device.queue_replace(queue, "red", **band)
         device.mred(queue, 0.1, 0.6)
-    device.shape(rate=5e9)
+    if link < LINE_RATE:
+        device.shape(rate=link)
     before = core.stats()
     core.egress = "mac"
     start = max(core.now_ns, core.line_free_ns) + 2000
@@ -428,6 +438,7 @@ def _mred_overload(core: Core, inner: int, packets: int) -> _Taken:
     held = capabilities.cells - device.core_live().free_cells
     core.run_idle()
     after = core.stats()
+    _, used = _egress_use(core.recv_many(), start, start + elapsed)
     partial = sum(q.partial.packets for q in after.queues)
     whole = sum(c.packets for q in after.queues for c in (q.early, q.forced))
     beyond = sum(q.overflow.packets for q in after.queues)
@@ -439,18 +450,21 @@ def _mred_overload(core: Core, inner: int, packets: int) -> _Taken:
     how = (
         f"{number} jumbo frames of {count} packets back to back in {elapsed / 1e3:.0f} us, {number * count / elapsed * 1e3:.2f} M packets/s; "
         f"{partial} packets dropped by MRED, {whole} by RED's own decision, {beyond} at the limit; {core.underruns} underruns; "
-        f"{held} of {capabilities.cells} cells held at the end, free list shuffled; link at 5 Gbit/s"
+        f"{held} of {capabilities.cells} cells held at the end, free list shuffled; link at {link / 1e9:g} Gbit/s"
     )
     faults = [f"{missing} packets are unaccounted for"] if missing else []
-    if partial < number * count // 10:
-        faults.append("less than a tenth of the packets were dropped by MRED")
+    # without overload the drops shorten the queue to the band's lower end, where few are dropped
+    least = number * count // 10 if link < LINE_RATE else 50
+    if partial < least:
+        faults.append(f"fewer than {least} packets were dropped by MRED")
     if before.core.ingress_overflow.packets:
         faults.append("the buffer overflowed before the measurement")
-    return _Taken(how, lost, faults)
+    return _Taken(how, lost, used, faults)
 
 
-def mred_rate(preset: str, inner: int, packets: int) -> list[Row]:
-    """Jumbo frames in transit, back to back, over a shuffled free list into queues of RED with MRED: twice what the link carries.
+def mred_rate(preset: str, inner: int, packets: int, link: float) -> list[Row]:
+    """Jumbo frames in transit, back to back, over a shuffled free list into queues of RED with MRED whose link has the rate `link`: half
+    the line's, or the line's.
 
     Packets are dropped out of frames that wait while others come and leave. At the ingress nothing may be lost but by verdict or limit.
     """
@@ -458,11 +472,16 @@ def mred_rate(preset: str, inner: int, packets: int) -> list[Row]:
     core.device.jumbo("transit")
     _configure(core, "drop-tail")
     _shuffle(core, np.random.default_rng(inner))
-    taken = _mred_overload(core, inner, packets)
-    name = f"lost at ingress: transit with MRED, {inner}-byte packets, 2:1 overload"
+    taken = _mred(core, inner, packets, link)
+    overload = link < LINE_RATE
+    name = f"transit with MRED, {inner}-byte packets" + (", 2:1 overload" if overload else "")
+    lost = Row(f"lost at ingress: {name}", taken.lost, "frames", "0", taken.how)
     if taken.faults:
-        return [Row(name, -1, "frames", "0", f"NOT MEASURED: {'; '.join(taken.faults)}. {taken.how}")]
-    return [Row(name, taken.lost, "frames", "0", taken.how)]
+        return [replace(lost, value=-1, how=f"NOT MEASURED: {'; '.join(taken.faults)}. {taken.how}")]
+    if overload:
+        return [lost]
+    goal = EGRESS_GOAL if inner >= SPLIT_GOAL else ""
+    return [lost, Row(f"egress use: {name}", round(100 * taken.used, 3), "%", goal, taken.how)]
 
 
 def _flow_frame(length: int, flow: int, dscp: int, network: int = 0) -> bytes:
@@ -474,11 +493,14 @@ def _flow_frame(length: int, flow: int, dscp: int, network: int = 0) -> bytes:
     return bytes(range(2, 14)) + b"\x08\x00" + head + udp + bytes(length - 28)
 
 
-def merge_rate(preset: str, inner: int, flows: int, max_bytes: int, frames: int, mode: str = "flow") -> list[Row]:
+def merge_rate(
+    preset: str, inner: int, flows: int, max_bytes: int, frames: int, mode: str = "flow", alone: float = 0.0
+) -> list[Row]:
     """Packets of `flows` flows at line rate into four queues that merge, over a standing queue of half the buffer and a
     shuffled free list; what waits leaves at the same time. The queue shrinks, as jumbo frames carry more than comes in.
 
-    `mode` "class": those of 16 classes, which are told by the destination, wait for JFET."""
+    `mode` "class": those of 16 classes, which are told by the destination, wait for JFET. `alone`: a share of all frames that is
+    not IP and never merged; they wait in the first queue."""
     rng = np.random.default_rng(inner + flows)
     core = _core(preset)
     capabilities = core.device.capabilities
@@ -490,10 +512,15 @@ def merge_rate(preset: str, inner: int, flows: int, max_bytes: int, frames: int,
         core.device.merge(queue, mode, max_bytes=max_bytes, jfet=JFET)
     each = -(-(inner + 14) // 64)
     fill = min(capabilities.cells // 2 // each, capabilities.descriptors // 2)
+    unmerged = bytes(range(2, 14)) + LOCAL_EXPERIMENT + bytes(inner)
 
     def some(count: int) -> tuple[bytes, list[int]]:
         numbers = rng.integers(0, flows, count).tolist()
-        return b"".join(_flow_frame(inner, n, n % QUEUES, n // QUEUES % CLASSES) for n in numbers), [inner + 14] * count
+        single = (rng.random(count) < alone).tolist()
+        return b"".join(
+            unmerged if lone else _flow_frame(inner, n, n % QUEUES, n // QUEUES % CLASSES)
+            for n, lone in zip(numbers, single, strict=True)
+        ), [inner + 14] * count
 
     before = core.stats().core
     core.egress = "stopped"
@@ -518,6 +545,8 @@ def merge_rate(preset: str, inner: int, flows: int, max_bytes: int, frames: int,
     merged = after.merged.packets - before.merged.packets
     built = after.jumbo_out.packets - before.jumbo_out.packets
     name = f"merge, {inner}-byte packets, {flows} flows, up to {max_bytes} bytes"
+    if alone:
+        name += f", {alone:.0%} of frames alone"
     if mode == "class":
         name = f"merge by class, {inner}-byte packets, {CLASSES} classes a queue"
     how = (
@@ -526,13 +555,13 @@ def merge_rate(preset: str, inner: int, flows: int, max_bytes: int, frames: int,
         f"{fill * each} of {capabilities.cells} cells held at the start, free list shuffled"
     )
     faults = ["the buffer overflowed before"] if filled.ingress_overflow.packets else []
-    if 2 * merged < fill + count:
+    if 2 * merged < (fill + count) * (1 - alone):
         faults.append(f"only {merged} packets were merged")
     if faults:
         return [Row(f"lost: {name}", -1, "frames", "0", f"NOT MEASURED: {'; '.join(faults)}. {how}")]
     return [
         Row(f"lost: {name}", lost, "frames", "0", how),
-        Row(f"egress use: {name}", round(100 * share, 3), "%", ">= 99.9" if inner >= SPLIT_GOAL else "", how),
+        Row(f"egress use: {name}", round(100 * share, 3), "%", EGRESS_GOAL if inner >= SPLIT_GOAL else "", how),
     ]
 
 
@@ -584,7 +613,7 @@ def split_and_merge_rate(preset: str, inner: int, packets: int) -> list[Row]:
     goal = inner >= SPLIT_GOAL
     return [
         Row(f"lost: {name}", lost, "packets", "0" if goal else "", how),
-        Row(f"egress use: {name}", round(100 * share, 3), "%", ">= 99.9" if goal else "", how),
+        Row(f"egress use: {name}", round(100 * share, 3), "%", EGRESS_GOAL if goal else "", how),
     ]
 
 
@@ -621,13 +650,17 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
         work.append((f"transit, {inner}-byte packets", partial(split_rate, preset, inner, frames, "transit")))
     for inner, flows, most in MERGES:
         work.append((f"merge, {inner}-byte packets", partial(merge_rate, preset, inner, flows, most, frames)))
+    for alone in (0.25, 0.75):
+        job = partial(merge_rate, preset, SPLIT_GOAL, 200, MAX_FRAME, frames, alone=alone)
+        work.append((f"merge, {SPLIT_GOAL}-byte packets among single frames", job))
     for inner in CLASS_MERGES:
         job = partial(merge_rate, preset, inner, 1000, MAX_FRAME, frames, "class")
         work.append((f"merge by class, {inner}-byte packets", job))
     for inner in MRED_LENGTHS:
         work.append((f"split and merge, {inner}-byte packets", partial(split_and_merge_rate, preset, inner, frames)))
     for inner in MRED_LENGTHS:
-        work.append((f"transit with MRED, {inner}-byte packets", partial(mred_rate, preset, inner, frames)))
+        for link in (LINE_RATE / 2, LINE_RATE):
+            work.append((f"transit with MRED, {inner}-byte packets", partial(mred_rate, preset, inner, frames, link)))
     if not quick:
         work.append(("accuracy", accuracy))
     return work

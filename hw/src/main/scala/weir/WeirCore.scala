@@ -121,8 +121,10 @@ class WeirCore(c: WeirConfig) extends Component {
     store.io.room := batch.map(_.io.room).getOrElse(admit.io.room)
     freeList.io.take := store.io.take
     freeList.io.rollback << store.io.rollback
-    // commits may be two cycles apart, and a packet that is read and one that is discarded may come one behind the other
-    freeList.io.free << FlowMerge.queued(egress.io.free, admit.io.free, depth = 8)
+    // those of arrivals come at once, one in four cycles, those of departures can wait
+    freeList.io.free.valid := admit.io.free.valid || egress.io.free.valid
+    freeList.io.free.payload := Mux(admit.io.free.valid, admit.io.free.payload, egress.io.free.payload)
+    egress.io.free.ready := !admit.io.free.valid
     cells.io.write << store.io.write
   }
 
@@ -404,6 +406,9 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.config.etherType := config.jumboEtherType
       unit.io.config.protocol := config.jumboProtocol
       egress.io.left := unit.io.left
+      egress.io.leaves := unit.io.leaves
+      egress.io.grouped := backlog.io.grouped
+      egress.io.entriesFit := unit.io.room
       egress.io.tick := config.jumboTick
       closer.io.s_axis << unit.io.beat
     }

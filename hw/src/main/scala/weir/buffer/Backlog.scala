@@ -46,6 +46,8 @@ class Backlog(c: WeirConfig) extends Component {
     val peakBytes = out(Vec(c.quantity, c.queues))
     val peakPackets = out(Vec(c.count, c.queues))
     val held = out(UInt(c.countWidth bits))
+    /** packets that share a frame with one before them, in all queues */
+    val grouped = c.jumbo generate out(c.count)
   }
   noIoPrefix()
 
@@ -127,6 +129,15 @@ class Backlog(c: WeirConfig) extends Component {
   val held = Reg(UInt(c.countWidth bits)) init 0
   when(changed)(held := queues.map(_.packets).reduceBalancedTree(_ + _))
   io.held := held
+
+  val grouped = c.jumbo generate new Area {
+    val frames = Reg(UInt(c.countWidth bits)) init 0
+    when(changed)(frames := queues.map(_.groups.count).reduceBalancedTree(_ + _))
+    /** jumbo frames in transit that have lost all packets are frames without one */
+    private val excess = held.resize(c.countWidth + 1) - frames.resize(c.countWidth + 1)
+    val count = RegNext(excess.msb ? U(0, c.countWidth bits) | excess.resize(c.countWidth)) init 0
+    io.grouped := count
+  }
 
   io.emptied := B(queues.map(_.emptied))
 }

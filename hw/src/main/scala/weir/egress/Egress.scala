@@ -11,11 +11,14 @@ import weir.jumbo.{PackEntry, PackGroup, PackWord}
   *
   * Words are read ahead into a FIFO, at least two for every three cycles against one in two that the stream takes, so a
   * frame never runs dry. Two frames may be granted that have not left: one that is being sent and one that
-  * is prefetched; in a core with jumbo frames up to four, if those that wait are shorter than 256 bytes together before the last is
-  * granted. Packets to be discarded give their cells back at once. The first beat of a packet leaves four cycles
+  * is prefetched; in a core with jumbo frames up to 64, as long as the packets of the next would not all have departed before the line has sent
+  * what was granted (`reach`). Packets to be discarded give their cells back at once. The first beat of a packet leaves four cycles
   * after its departure if nothing is before it. A packet's cells are free when its last word has been asked for.
+  *
+  * @param frames  in a core with jumbo frames: granted and not left, at most
+  * @param packets so many of them can wait to be read: see `jobs`
   */
-class Egress(c: WeirConfig) extends Component {
+class Egress(c: WeirConfig, frames: Int = 64, packets: Int = 1024) extends Component {
   private val depth = 16
 
   val io = new Bundle {
@@ -26,15 +29,20 @@ class Egress(c: WeirConfig) extends Component {
     val word = slave(Flow(Bits(c.wordWidth bits)))
     val lookup = master(Stream(c.cellId))
     val next = slave(Flow(c.cellId))
-    val free = master(Flow(Chain(c)))
+    /** has to be taken in three cycles of four */
+    val free = master(Stream(Chain(c)))
     /** in a core without jumbo frames */
     val beat = !c.jumbo generate master(Stream(RewriteBeat(c)))
     /** in a core with jumbo frames: what [[weir.jumbo.Pack]] takes; CE marks are in the words */
     val group = c.jumbo generate master(Stream(PackGroup(c)))
     val entry = c.jumbo generate master(Flow(PackEntry(c)))
     val packWord = c.jumbo generate master(Stream(PackWord(c)))
-    /** a frame is as good as sent */
-    val left = c.jumbo generate (in Bool ())
+    /** a frame is as good as sent; and a beat of it */
+    val left, leaves = c.jumbo generate (in Bool ())
+    /** packets in the queues that share a frame with one before them */
+    val grouped = c.jumbo generate in(c.count)
+    /** Pack has places for the entries of another group */
+    val entriesFit = c.jumbo generate (in Bool ())
     /** log2 of the spacing's unit in ns */
     val tick = c.jumbo generate in(UInt(5 bits))
     /** a group is sent as one frame of so many bytes: a cycle after its last departure */
@@ -64,7 +72,9 @@ class Egress(c: WeirConfig) extends Component {
     val label = Label()
   }
 
-  /** Packets to be read: two, or all of two groups. */
+  /** Packets to be read: two; or those of two frames (no packet of a jumbo frame takes fewer than 24 bytes: 383 each), or of 768 beats
+    * (256) and of the frame that was granted last (383).
+    */
   val jobs = new Area {
     val push, pop = Stream(Job())
     val occupancy = UInt(2 bits)
@@ -77,7 +87,7 @@ class Egress(c: WeirConfig) extends Component {
     push.info.ipVersion := io.departure.descriptor.ipVersion
     push.info.ipOffset := io.departure.descriptor.ipOffset
     if (c.jumbo) {
-      val fifo = new DeepFifo(Job(), 1024)
+      val fifo = new DeepFifo(Job(), packets)
       fifo.io.push << push
       pop << fifo.io.pop
       occupancy := 0
@@ -106,7 +116,9 @@ class Egress(c: WeirConfig) extends Component {
     val left = Reg(UInt(10 bits))
     val asked = RegInit(False)
 
-    val starting = !active && jobs.pop.valid && credit.free
+    /** few chains wait to be given back */
+    val freed = Bool()
+    val starting = !active && jobs.pop.valid && credit.free && freed
     jobs.pop.ready := starting
     val lastWord = left === 1
     val cellEnd = index.andR
@@ -215,8 +227,8 @@ class Egress(c: WeirConfig) extends Component {
     sums.io.tick := io.tick
     io.entry << sums.io.entry
     io.sent << sums.io.sent
-    /** of two groups, and singles before them */
-    val groups = new StreamFifo(PackGroup(c), 4, withAsyncRead = true, withBypass = true)
+    /** of all frames that are granted */
+    val groups = new DeepFifo(PackGroup(c), frames)
     val single = io.departure.valid && io.departure.first && io.departure.last && !io.departure.discard
     groups.io.push.valid := single || sums.io.group.valid
     groups.io.push.payload := sums.io.group.payload
@@ -228,46 +240,46 @@ class Egress(c: WeirConfig) extends Component {
   when(io.read.valid && !fifo.io.pop.fire)(credit.used := credit.used + 1)
   when(!io.read.valid && fifo.io.pop.fire)(credit.used := credit.used - 1)
 
-  /** Frames behind the one that is being sent: while they are short another is prefetched, or the packets of a long group
-    * would be walked through for longer than the frames before it take.
+  /** Another frame is prefetched while less is left to be sent than its departures may take: its packets, of which there are no more than share
+    * frames in all queues, depart one in four cycles; 32 cycles are for what comes before and after. 768 beats are enough for
+    * 183 packets of 46 bytes.
     */
-  val prefetched = c.jumbo generate new Area {
-    val lengths = new StreamFifo(c.length, 4, withAsyncRead = true)
-    /** a frame is being sent, or is next */
-    val first = RegInit(False)
-    val bytes = Reg(UInt(16 bits)) init 0
+  val reach = c.jumbo generate new Area {
+    private val most = 768
     val sent = packing.single || io.sent.valid
-    val length = io.sent.valid ? io.sent.payload | io.departure.descriptor.length
-    val another = gone && lengths.io.pop.valid
-    val waits = sent && first && !(gone && !lengths.io.pop.valid)
-    lengths.io.push.valid := waits
-    lengths.io.push.payload := length
-    lengths.io.pop.ready := gone
-    when(sent)(first := True) elsewhen (gone && !another)(first := False)
-    private def only(condition: Bool, value: UInt): UInt = condition ? value.resize(16) | U(0, 16 bits)
-    when(sent || gone)(bytes := bytes + only(waits, length) - only(another, lengths.io.pop.payload))
-    val few = bytes < 256
+    private val length = io.sent.valid ? io.sent.payload | io.departure.descriptor.length
+    /** of a frame that was granted */
+    val comes = RegNext(sent) init False
+    val beats = RegNextWhen(((length +^ 7) >> 3).resize(11), sent)
+    /** beats of granted frames that have not left */
+    val left = Reg(UInt(14 bits)) init 0
+    private val change = (comes ? beats.resize(14) | U(0)) - io.leaves.asUInt
+    when(comes || io.leaves)(left := left + change)
+    val cycles = RegNext((io.grouped > (most - 32) / 4) ? U(most, 14 bits) | (io.grouped << 2).resize(14) + 32) init 0
+    val few = left < cycles && !sent && !comes && io.entriesFit
   }
   /** Frames that were granted and have not left. */
   val pending = new Area {
-    val count = Reg(UInt(3 bits)) init 0
+    val count = Reg(UInt((if (c.jumbo) log2Up(frames + 1) else 2) bits)) init 0
     val came = io.grant.valid && !io.grant.discard
     /** granted, but then refused by its policy */
     val refused = io.departure.valid && io.departure.refused && io.departure.last
     count := count + came.asUInt - gone.asUInt - refused.asUInt
-    io.room := count < 2 || (if (c.jumbo) count < 4 && prefetched.few else False)
+    io.room := count < 2 || (if (c.jumbo) count < frames && reach.few else False)
   }
 
-  io.busy := pending.count =/= 0 || reader.finished || io.departure.valid
+  io.busy := pending.count =/= 0 || reader.finished || io.departure.valid || io.free.valid
 
+  /** Frames of one word may be finished one a cycle, and packets are discarded one in four: those that wait hold up the reader. */
   val freeing = new Area {
-    val read = Flow(Chain(c))
-    read.valid := reader.finished
-    read.payload := reader.chain
-    val discarded = Flow(Chain(c))
-    discarded.valid := io.departure.valid && io.departure.discard
-    discarded.payload := io.departure.descriptor.chain
-    // frames of one word may be finished cycle by cycle
-    io.free << (if (c.jumbo) weir.FlowMerge.queued(read, discarded, depth = 4) else weir.FlowMerge(read, discarded))
+    private def chains = new StreamFifo(Chain(c), 4, withAsyncRead = true, withBypass = true)
+    val discarded, finished = chains
+    discarded.io.push.valid := io.departure.valid && io.departure.discard
+    discarded.io.push.payload := io.departure.descriptor.chain
+    finished.io.push.valid := reader.finished
+    finished.io.push.payload := reader.chain
+    /** one is on its way, another may be started */
+    reader.freed := RegNext(finished.io.occupancy === 0) init True
+    io.free << StreamArbiterFactory().lowerFirst.noLock.on(Seq(discarded.io.pop, finished.io.pop))
   }
 }

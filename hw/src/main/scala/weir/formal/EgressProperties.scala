@@ -67,6 +67,10 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
   dut.io.next.valid := Delay(dut.io.lookup.fire, if (leak.contains("link")) 10 else 2, init = False)
   dut.io.next.payload := any(c.cellId)
   beat.ready := any(Bool())
+  /** arrivals give their cells back meanwhile */
+  val busy = History(!dut.io.free.ready, 1 to 3, init = False)
+  dut.io.free.ready := any(Bool())
+  assume(dut.io.free.ready || !busy.reduce(_ || _))
 
   val words = dut.fifo.io
   val used = dut.credit.used.pull()
@@ -111,15 +115,20 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
     }
   } else {
     rules.asserted()
+    when(running) {
+      for (chains <- Seq(dut.freeing.discarded, dut.freeing.finished)) {
+        when(chains.io.push.valid.pull())(assert(chains.io.push.ready.pull()))
+      }
+    }
     /** chains that were handed over and not freed */
     val holding = Reg(UInt(4 bits)) init 0
-    holding := holding + dut.io.departure.valid.asUInt - dut.io.free.valid.asUInt
+    holding := holding + dut.io.departure.valid.asUInt - dut.io.free.fire.asUInt
     /** one frame's first cell is the watched one, and no other's */
     val cell = some(c.cellId)
     val out = RegInit(False)
     val departs = dut.io.departure.valid && descriptor.chain.first === cell
     assume(!(departs && out))
-    val frees = dut.io.free.valid && dut.io.free.first === cell
+    val frees = dut.io.free.fire && dut.io.free.first === cell
     when(departs)(out := True)
     when(frees)(out := False)
     when(running) {
@@ -127,7 +136,7 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
       assert(!beat.valid || beat.first === (!frame.inside))
       when(frees)(assert(out || departs))
       assert(holding <= 8)
-      when(!dut.io.busy && !granting && pause === 0 && !before(dut.io.busy) && settled)(assert(holding === 0 || dut.io.free.valid))
+      when(!dut.io.busy && !granting && pause === 0 && !before(dut.io.busy) && settled)(assert(holding === 0))
       cover(used === 8)
       cover(frame.inside && beat.last && beat.fire && beat.keep === 0x3f)
       cover(!dut.io.room && beat.first && beat.fire)

@@ -19,12 +19,16 @@ class Pack(c: WeirConfig) extends Component {
     val group = slave(Stream(PackGroup(c)))
     val entry = slave(Stream(PackEntry(c)))
     val word = slave(Stream(PackWord(c)))
+    /** the entries of another group have places */
+    val room = out Bool ()
     val config = in(PackConfig())
     val beat = master(Stream(AxisBeat(c.dataWidth)))
     /** a frame's last beat was taken in the cycle before */
     val done = out Bool ()
     /** a frame's last word has been turned into beats: it is as good as sent */
     val left = out Bool ()
+    /** so is one of its beats */
+    val leaves = out Bool ()
     /** something is inside */
     val busy = out Bool ()
   }
@@ -43,6 +47,7 @@ class Pack(c: WeirConfig) extends Component {
 
   val table = new PackTable(c)
   table.io.entry << io.entry
+  io.room := table.io.room
   table.io.step << header.io.step
   header.io.pair := table.io.pair
 
@@ -75,7 +80,7 @@ class Pack(c: WeirConfig) extends Component {
     val keep = B(for (lane <- 0 until 8) yield upper ? kept(lane + 8) | kept(lane))
     private def half(lane: Int) = upper ? word.data(width + 8 * lane, 8 bits) | word.data(8 * lane, 8 bits)
     /** jumbo frames in transit, as they were taken */
-    val patches = StreamFifo(PatchJob(c), 8, latency = 1)
+    val patches = StreamFifo(PatchJob(c), 64, latency = 1)
     patches.io.push.valid := io.group.fire && io.group.grouped && io.group.transit
     patches.io.push.gone := io.group.gone
     patches.io.push.removed := io.group.removed
@@ -111,6 +116,7 @@ class Pack(c: WeirConfig) extends Component {
   }
 
   io.left := beats.word.fire && beats.word.last
+  io.leaves := beats.sent.fire
   io.done := RegNext(io.beat.fire && io.beat.tlast) init False
   io.busy := realign.io.busy || header.io.active || table.io.busy || waiting.io.busy || beats.word.valid ||
     io.beat.valid || io.done

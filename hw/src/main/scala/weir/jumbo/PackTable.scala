@@ -29,6 +29,8 @@ class PackTable(c: WeirConfig) extends Component {
     val step = slave(Flow(PackTableStep()))
     /** as on the wire: the next one, and the one after it */
     val pair = out Vec (Bits(32 bits), 2)
+    /** another table fits behind those that are on their way to it */
+    val room = out Bool ()
     /** an entry is inside */
     val busy = out Bool ()
   }
@@ -41,6 +43,7 @@ class PackTable(c: WeirConfig) extends Component {
   io.entry.ready := written(9 downto 0) =/= from(9 downto 0) || written.msb === from.msb
   when(io.entry.fire)(written := written + 1)
   io.busy := written =/= from
+  io.room := RegNext(written - from <= depth - PackTable.entries - PackTable.coming) init True
 
   private val step = io.step.valid
   when(step && io.step.header)(until := from + io.step.count)
@@ -64,4 +67,11 @@ class PackTable(c: WeirConfig) extends Component {
   val swap = RegNextWhen(RegNextWhen(readAt(0), step), step)
   io.pair(0) := swap ? odd.entry | even.entry
   io.pair(1) := swap ? even.entry | odd.entry
+}
+
+object PackTable {
+  /** of a table at most */
+  val entries = 448
+  /** entries whose packets have departed, but are not here yet: departures are four cycles apart, entries come four behind them */
+  val coming = 4
 }
