@@ -377,9 +377,9 @@ def test_line_rate_of_minimum_frames_in_and_out(policy: str) -> None:
     assert bool(heads.sum()) == drops and (drops or name == "drop-tail" or marks)
 
 
-def gaps_of_a_burst(policies: tuple[str, ...], frames: list[bytes], seed: int) -> list[int]:
+def gaps_of_a_burst(policies: tuple[str, ...], frames: list[bytes], seed: int, preset: str = "full") -> list[int]:
     """Cycles from request to request of frames that come without gaps on `line` raw, over standing queues."""
-    scene = Scene(seed, 0, line="raw", egress="stopped")
+    scene = Scene(seed, 0, line="raw", egress="stopped", preset=preset)
     core = scene.core
     for queue, policy in enumerate(policies):
         natural, raw = LINE[policy]
