@@ -1,6 +1,6 @@
 """Lints the generated Verilog with Verilator: `make lint`.
 
-Every preset's core, every unit and every board's top, all warnings on; hw/lint.vlt says which are waived and why.
+Every preset's core, every unit, every board's top and the cores that leave policies out, all warnings on; hw/lint.vlt says which are waived and why.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def lint(source: Path) -> str:
 
 def main() -> int:
     rtl = ROOT / "build" / "rtl"
-    sources = sorted([*rtl.glob("*/*.v"), *rtl.glob("boards/*/*.v")])
+    sources = sorted([*rtl.glob("*/*.v"), *rtl.glob("boards/*/*.v"), *rtl.glob("reduced/*/*.v")])
     if not sources:
         print("lint: no Verilog in build/rtl; `make rtl` writes it", file=sys.stderr)
         return 1

@@ -30,15 +30,16 @@ class Build:
     cells: int
     descriptors: int
     trace_depth: int
-    #: numbers 0 to this are built, all or Drop-Tail alone
-    policies: int
     #: jumbo frames are built
     jumbo: int
+    #: numbers of the policies that are built
+    policies: frozenset[int]
 
     @staticmethod
     def of_environment() -> Build:
         """From `CSR_BUILD`, as pytest wrote it."""
-        return Build(*(int(v) for v in os.environ["CSR_BUILD"].split(",")))
+        sizes, _, policies = os.environ["CSR_BUILD"].partition(":")
+        return Build(*(int(v) for v in sizes.split(",")), frozenset(int(n) for n in policies.split(",")))
 
     def core_registers(self) -> list[contract.Register]:
         """Registers of block 0 in this build."""
@@ -46,7 +47,9 @@ class Build:
 
     def queue_registers(self) -> list[contract.Register]:
         """Registers of a queue's block in this build."""
-        return [r for r in QUEUE.values() if (self.policies > 1 or not r.policy) and (self.jumbo or not r.jumbo)]
+        return [
+            r for r in QUEUE.values() if (not r.policies or r.policies & self.policies) and (self.jumbo or not r.jumbo)
+        ]
 
     def all_registers(self) -> Iterator[tuple[int, contract.Register]]:
         """Every register with its address."""
@@ -154,7 +157,7 @@ class Bench:
         if name.startswith("TRACE_DATA"):
             return live[f"traceData_{name.removeprefix('TRACE_DATA')}"]
         return {
-            "MAGIC": 0x57454952, "VERSION": 0x000100, "FEATURES": 3 * b.jumbo << 17 | 1 << 16 | (1 << b.policies) - 1,
+            "MAGIC": 0x57454952, "VERSION": 0x000100, "FEATURES": 3 * b.jumbo << 17 | 1 << 16 | sum(1 << n for n in b.policies),
             "PARAMS": 64 << 8 | b.queues, "CELLS": b.cells, "DESCRIPTORS": b.descriptors, "CLOCK_HZ": 156250000,
             "CELL_BYTES": 64, "STATUS": live["statusLinkUp"], "GENERATION": 0, "NOW_LO": live["now"] & 0xFFFFFFFF,
             "NOW_HI": live["now"] >> 32, "TRACE_LEVEL": live["traceLevel"], "FREE_CELLS": live["freeCells"],

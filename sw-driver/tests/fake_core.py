@@ -1,7 +1,4 @@
-"""A core's registers in Python, from weir_regs.json: shadows, APPLY, masks, SLVERR. No datapath.
-
-Registers of policies that weir_regs.json does not have yet are taken from docs/policy-registers.md.
-"""
+"""A core's registers in Python, from weir_regs.json: shadows, APPLY, masks, SLVERR. No datapath."""
 
 from __future__ import annotations
 
@@ -11,17 +8,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import weir
+
+NUMBERS = {policy.name: policy.id for policy in weir.policies()}
 #: In order of their numbers.
-POLICIES = ("drop-tail", "red", "dt-ecn", "isred", "fn", "ared", "pie", "codel", "pi2")
-#: The policy that has the registers of a prefix; those of RED belong to its family.
-PREFIXES = {"RED": "red", "DTECN": "dt-ecn", "ISRED": "isred", "FN": "fn", "ARED": "ared", "PIE": "pie",
-            "CODEL": "codel", "PI2": "pi2"}  # fmt: skip
+POLICIES = tuple(NUMBERS)
+
+
+def uses(page: str) -> dict[str, tuple[str, ...]]:
+    """By policy, the prefixes of the registers that it uses, in the text of docs/policy-registers.md."""
+    rows = re.findall(r"^\| \d+ \| ([a-z0-9-]+) \| (.*) \|", page, flags=re.M)
+    return {name: tuple(re.findall(r"([A-Z0-9]+)_\*", used)) for name, used in rows}
 
 
 def contract(page: str) -> dict[str, int]:
     """Offsets by name of the policies' registers in the text of docs/policy-registers.md."""
     rows = re.findall(r"^\| 0x([0-9A-F]{3}) \| ([A-Z0-9_]+) \|", page, flags=re.M)
-    return {name: int(offset, 16) for offset, name in rows if name.split("_")[0] in PREFIXES}
+    return {name: int(offset, 16) for offset, name in rows}
 
 
 class SlaveError(Exception):
@@ -42,13 +45,10 @@ class Register:
 class RegisterFile:
     """The register map: offsets by name, registers by offset, of block 0 and of a queue's block."""
 
-    def __init__(self, described: dict[str, Any], page: str) -> None:
+    def __init__(self, described: dict[str, Any]) -> None:
         core, queue = described["blocks"]
         self.core = self._registers(core)
         self.queue = self._registers(queue)
-        for name, offset in contract(page).items():
-            policy = PREFIXES[name.split("_")[0]]
-            self.queue.setdefault(offset, Register(name, "rw", "shadow", 0xFFFFFFFF, 0, policy))
         self.at = {r.name: offset for offset, r in self.core.items()}
         self.queue_at = {r.name: offset for offset, r in self.queue.items()}
         self.base, self.stride = queue["base"], queue["stride"]
@@ -100,7 +100,7 @@ class FakeCore:
         built = {
             "MAGIC": self.magic,
             "VERSION": self.version,
-            "FEATURES": sum(1 << POLICIES.index(p) for p in self.policies) | 1 << 16 | 3 * self.jumbo << 17,
+            "FEATURES": sum(1 << NUMBERS[p] for p in self.policies) | 1 << 16 | 3 * self.jumbo << 17,
             "PARAMS": 64 << 8 | self.queues,
             "CELLS": self.cells,
             "DESCRIPTORS": self.descriptors,
@@ -162,7 +162,7 @@ class FakeCore:
         register = self._register(address)
         if register.access == "r":
             raise SlaveError(f"{register.name} is read-only")
-        if register.name == "POLICY" and POLICIES[value & 15] not in self.policies:
+        if register.name == "POLICY" and value & 15 not in [NUMBERS[p] for p in self.policies]:
             raise SlaveError("policy not built")
         if register.kind == "trigger":
             if value & 1:

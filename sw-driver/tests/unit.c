@@ -56,7 +56,7 @@ static struct memory *new_memory(void)
 	m->until_failure = -1;
 	m->words[WEIR_MAGIC / 4] = WEIR_MAGIC_VALUE;
 	m->words[WEIR_VERSION / 4] = 1 << 8;
-	m->words[WEIR_FEATURES / 4] = 1 << 17 | 1 << 16 | 0x1FF;
+	m->words[WEIR_FEATURES / 4] = 1 << 17 | 1 << 16 | WEIR_FEATURES_POLICIES_MASK;
 	m->words[WEIR_PARAMS / 4] = 64 << 8 | 4;
 	m->words[WEIR_CELLS / 4] = 2048;
 	m->words[WEIR_DESCRIPTORS / 4] = 2048;

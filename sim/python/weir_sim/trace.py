@@ -7,6 +7,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+import weir
+
 Words = npt.NDArray[np.uint32]
 Records = npt.NDArray[np.void]
 
@@ -18,7 +20,8 @@ ACTIONS = ("accept", "mark", "drop", "3")
 CAUSES = ("none", "early", "forced", "overflow", "link_down", "front", "partial", *(str(n) for n in range(7, 16)))
 ECNS = ("not-ect", "ect1", "ect0", "ce")
 UNITS = ("bytes", "packets", "frames", "3")
-POLICIES = ("drop-tail", "red", "dt-ecn", "isred", "fn", "ared", "pie", "codel", "pi2", *(str(n) for n in range(9, 16)))
+_NAMES = {policy.id: policy.name for policy in weir.policies()}
+POLICIES = tuple(_NAMES.get(n, str(n)) for n in range(16))
 STATE = ("state0", "state1", "state2", "state3")
 
 RECORD = np.dtype([

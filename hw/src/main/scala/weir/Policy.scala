@@ -24,6 +24,8 @@ abstract class Policy(val id: Int, val name: String, val latency: Int) {
   def registers: Seq[Register]
   /** the unit answers departures too */
   def atDeparture: Boolean = false
+  /** policies whose registers it uses: a build with it has them too */
+  def needs: Set[Policy] = Set.empty
 }
 
 object Policy {

@@ -7,6 +7,8 @@ object Units {
   private val c = WeirConfig.preset("ten-gig")
   /** RED without the policies that share its unit. */
   private val red = c.copy(policies = Set(Policy.DropTail, Policy.Red))
+  /** The smallest, with policies whose numbers have others between them. */
+  private val few = WeirConfig.preset("tail").copy(policies = Set(Policy.DropTail, Policy.Fn, Policy.Codel))
   /** Five cores with as little as possible in each. */
   private val outputs = WeirConfig.preset("tail").copy(cells = 512, clockHz = board.Boards.netFpgaHz)
   /** What a solver can go through exhaustively. */
@@ -17,7 +19,7 @@ object Units {
   /** Units with a bench in `cocotb-tests/`; the name is the file's and the top module's. */
   val all: Seq[(String, () => Component)] = Seq(
     "CsrUnit" -> (() => new csr.CsrUnit(c)),
-    "CsrUnitTail" -> (() => new csr.CsrUnit(WeirConfig.preset("tail"))),
+    "CsrUnitFew" -> (() => new csr.CsrUnit(few)),
     "Counters" -> (() => new csr.Counters(c)),
     "TraceFifo" -> (() => new csr.TraceFifo(c)),
     "Shape" -> (() => new egress.Shape(c)),

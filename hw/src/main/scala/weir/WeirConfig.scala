@@ -39,8 +39,8 @@ case class WeirConfig(
   require(power(descriptors) && descriptors >= 4 && descriptors <= 16384,
     s"WeirConfig.descriptors=$descriptors must be a power of two from 4 to 16384; try ${nearest(descriptors, 2, 14)}")
   require(policies.contains(Policy.DropTail), "WeirConfig.policies must contain Policy.DropTail")
-  for (policy <- Seq(Policy.Isred, Policy.Ared) if policies.contains(policy))
-    require(policies.contains(Policy.Red), s"WeirConfig.policies with ${policy.name} must contain Policy.Red, whose registers it uses")
+  for (policy <- policies; other <- policy.needs)
+    require(policies.contains(other), s"WeirConfig.policies with ${policy.name} must contain ${other.name}, whose registers it uses")
   require(power(flowSlots) && flowSlots >= 16 && flowSlots <= 4096,
     s"WeirConfig.flowSlots=$flowSlots must be a power of two from 16 to 4096; try ${nearest(flowSlots, 4, 12)}")
   require(power(traceDepth) && traceDepth >= 4 && traceDepth <= 4096,
@@ -67,6 +67,8 @@ case class WeirConfig(
   val classes = 16
   val classWidth: Int = log2Up(classes)
   val matchRules = 16
+  /** places of classes whose groups are parked, by queue and class */
+  val parkingPlaces: Int = classes * (queues max 2)
   /** a place of a flow, below `classSlots`; or of a class of a queue, from there on */
   val classSlots: Int = flowSlots max 1 << log2Up(classes * queues)
   val allSlots: Int = classSlots + classes * queues

@@ -263,7 +263,7 @@ class WeirCore(c: WeirConfig) extends Component {
         val arrives = last.pop.valid
         val queue = last.pop.meta.queue
         val late = arrives && (last.popInner || uncertain(queue.resized))
-        when(arrives)(uncertain(queue.resized) := False)
+        when(arrives)(PerQueue.bit(uncertain, queue) := False)
         when(lost || (ended && differs))(uncertain.setAll())
         /** the hint of the frame that ended last was given, and holds */
         val given = RegInit(False)

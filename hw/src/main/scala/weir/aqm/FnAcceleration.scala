@@ -134,7 +134,7 @@ case class FnAcceleration(c: WeirConfig) extends Component {
     is(Phase.load) {
       val loaded = jobs.readAsync(queue.resized)
       job := loaded
-      waiting(queue.resized) := False
+      PerQueue.bit(waiting, queue) := False
       when(!PerQueue.bit(waiting, queue))(cancelled := True)
       division.start(loaded.bytes.mantissa, loaded.time.mantissa,
         loaded.time.shift.resize(10).asSInt - loaded.bytes.shift.resize(10).asSInt)
@@ -190,8 +190,8 @@ case class FnAcceleration(c: WeirConfig) extends Component {
     }
     is(Phase.store) {
       when(outcome.kept) {
-        led(queue.resized) := True
-        rated(queue.resized) := !job.time.isZero
+        PerQueue.bit(led, queue) := True
+        PerQueue.bit(rated, queue) := !job.time.isZero
       }
       phase := Phase.idle
     }

@@ -38,6 +38,7 @@ object RedFamily extends PolicyEngine("red") {
   /** Input-sensitive RED: acts earlier while the average, or the queue, rises fast. */
   object Isred extends Policy(3, "isred", 10) {
     val engine: Option[PolicyEngine] = Some(RedFamily)
+    override def needs: Set[Policy] = Set(Red)
     val registers: Seq[Register] = Seq(
       shadow("ISRED_CTRL", 0x044, 32, Value(0), "what a rapid rise does to an arrival between min and max",
         bits("MODE", 1, 0, "0 certain, 1 RED's p without the wait, 2 min(1, gain * p_b); 3 is taken as 2"),
@@ -50,6 +51,7 @@ object RedFamily extends PolicyEngine("red") {
   /** Adaptive RED: max_p follows the average. */
   object Ared extends Policy(5, "ared", 10) {
     val engine: Option[PolicyEngine] = Some(RedFamily)
+    override def needs: Set[Policy] = Set(Red)
     val registers: Seq[Register] = Seq(
       shadow("ARED_INTERVAL", 0x050, 32, Value(0), s"ns from tick to tick; less than ${AdaptMaxP.leastNs} is taken as that"),
       shadow("ARED_LOW", 0x054, 32, Value(0), "below it max_p falls; queue unit UQ21.11"),

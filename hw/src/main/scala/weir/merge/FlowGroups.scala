@@ -69,7 +69,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     val grant = slave(Flow(Grant(c)))
     val nowNs = in(c.time)
     /** of and to [[Parking]], where groups of classes wait: `close` and `park` come with a link that goes on */
-    val parked = in(Bits(c.queues * c.classes bits))
+    val parked = in(Bits(c.parkingPlaces bits))
     val closing = in Bool ()
     val leaving = slave(Flow(ClassPlace(c)))
     val close = master(Flow(ClassPlace(c)))

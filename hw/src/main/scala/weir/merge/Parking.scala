@@ -42,7 +42,7 @@ class Parking(c: WeirConfig) extends Component {
     val demand = in(Bits(c.queues bits))
     val append = master(Flow(Append(c)))
     /** places with a group */
-    val parked = out(Bits(c.queues * c.classes bits))
+    val parked = out(Bits(c.parkingPlaces bits))
     /** the group of this place is closed in this cycle, by its timer or `closeAll` or `demand` */
     val leaving = master(Flow(ClassPlace(c)))
     /** all groups of some queue are being closed, and what came since then waits: nothing may join, and nothing be parked */
@@ -53,13 +53,13 @@ class Parking(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
-  private val heads = Mem(c.descriptorId, c.queues * c.classes)
+  private val heads = Mem(c.descriptorId, c.parkingPlaces)
   heads.write(io.park.place.index, io.park.id, io.park.valid)
-  val parked = Reg(Bits(c.queues * c.classes bits)) init 0
+  val parked = Reg(Bits(c.parkingPlaces bits)) init 0
   when(io.leaving.valid)(parked(io.leaving.index) := False)
   io.parked := parked
   /** groups that `closeAll` has found: they go before what is put after it */
-  val stale = Reg(Bits(c.queues * c.classes bits)) init 0
+  val stale = Reg(Bits(c.parkingPlaces bits)) init 0
   /** A group that is on its way out anyway is not closed again: it goes before what has been put meanwhile. */
   val closes = Flow(ClassPlace(c))
   closes.valid := io.close.valid && !stale(io.close.index)
