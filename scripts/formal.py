@@ -10,6 +10,7 @@ Results: the table on the terminal, build/formal.json, and build/formal/<file>-<
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -104,6 +105,10 @@ def prove(task: Task, timeout_s: float) -> Result:
             status = work / "status"
             outcome = status.read_text().split()[0] if status.is_file() else "ERROR"
         except subprocess.TimeoutExpired:
+            # asked to end, sby ends its solvers, which are no children of this group
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(10)
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             outcome = "TIMEOUT"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2, ncx2
+from scipy.stats import chi2, ncx2, norm
 
 CONFIDENCE = 0.999
 BINS = 11
@@ -94,17 +95,41 @@ def rejected(gaps: Ints, law: str, p: float) -> bool:
     """Whether chi-square of the spacings in the bins of a law passes its 99.9 % point, or one is impossible."""
     last = edges(law, p)
     expected = shares(law, p, last) * gaps.size
-    assert expected.size >= 4 and expected.min() > 100, expected
+    assert expected.size >= 4 and expected.min() > 50, expected
     if gaps.max() > masses(law, p).size:
         return True
     seen = np.bincount(np.searchsorted(last, gaps), minlength=expected.size)
     return bool(((seen - expected) ** 2 / expected).sum() > chi2.ppf(CONFIDENCE, expected.size - 1))
 
 
-def chance_to_miss(law: str, p: float, claimed: float, marks: int) -> float:
-    """Chance that marks by a law at `p` pass for that law at `claimed`: the non-central chi-square of the statistic."""
-    last = edges(law, claimed)
-    expected, true = shares(law, claimed, last), shares(law, p, last)
+def chance_to_miss(law: str, p: float, claimed: float, marks: int, other: str = "") -> float:
+    """Chance that marks by a law at `p` pass for that law, or another, at `claimed`: the non-central chi-square of the statistic."""
+    other = other or law
+    last = edges(other, claimed)
+    expected, true = shares(other, claimed, last), shares(law, p, last)
     noncentral = marks * float(((true - expected) ** 2 / expected).sum())
     freedom = expected.size - 1
-    return float(ncx2.cdf(chi2.ppf(CONFIDENCE, freedom), freedom, noncentral))
+    beyond = float(masses(law, p)[masses(other, claimed).size :].sum())
+    return float(ncx2.cdf(chi2.ppf(CONFIDENCE, freedom), freedom, noncentral)) * (1 - beyond) ** marks
+
+
+def deviation(law: str, p: float) -> float:
+    """Standard deviation of the spacing."""
+    chances = masses(law, p)
+    squares = float(chances @ np.arange(1, chances.size + 1) ** 2)
+    return sqrt(max(squares - mean(law, p) ** 2, 0.0))
+
+
+def rate_deviation(gaps: Ints, law: str, p: float) -> float:
+    """How many sigma the number of marks is away from the law's, sigma = sqrt(n Var / mean^3) for n packets."""
+    packets = float(gaps.sum())
+    return (gaps.size - packets / mean(law, p)) * mean(law, p) ** 1.5 / (deviation(law, p) * sqrt(packets))
+
+
+def chance_to_miss_rate(law: str, p: float, claimed: float, marks: int) -> float:
+    """Chance that the rate of marks by a law at `p` is within 3 sigma of the same law at `claimed`."""
+    packets = marks * mean(law, p)
+    sigma = deviation(law, claimed) * sqrt(packets) / mean(law, claimed) ** 1.5
+    true = deviation(law, p) * sqrt(packets) / mean(law, p) ** 1.5
+    off = marks - packets / mean(law, claimed)
+    return float(norm.cdf((3 * sigma - abs(off)) / true))

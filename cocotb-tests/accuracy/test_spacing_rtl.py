@@ -1,241 +1,186 @@
-"""The spacing of marks that leave the RTL while a policy's state is held: chi-square at 99.9 % against the exact law.
+"""Rate and spacing of what leaves the RTL while a policy's state is held, against the exact law.
 
-Adaptive RED, ISRED's mode 2, PIE, PI2 and the coupled L queue, at three probabilities each. A core in the cycle model gets
-as many frames as its link takes, so that its queue stays as long as it is; then the average (a weight of 2^-36) or the
-controller's p (gains of 0) is held where it is. The law follows from that state, as the trace tells it, by the paper or
-the RFC alone. The marks are the CE codepoints of the frames that leave.
+At three operating points each. The average (a weight of 2^-36) or the controller's p (gains of 0) is held where it is; the
+law follows from that state, as the trace tells it, and from the settings, by the paper or the RFC alone. Marks are the CE
+codepoints of the frames that leave, drops the numbers that are missing.
 
-The same spacings have to be rejected for a p that is 10 % lower or higher, and for other ways of spreading marks: for PIE also
-the de-randomisation of RFC 8033, 5.4, which it does not do. A p off by 10 % is missed with a probability below 10^-3.
+The rate has to be within 3 sigma of the renewal law (99.7 %), the spacings have to pass chi-square at 99.9 %. The same
+sequence has to be rejected by both for a p that is 10 % lower or higher, and by the spacings for other ways of
+spreading: for PIE also the de-randomisation of RFC 8033, 5.4, which it does not do. The chance to miss one of these,
+computed from the laws, is below 10^-3 each.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from fractions import Fraction
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from golden.pi import Gain
-from spacing import LAWS, MEAN, Ints, chance_to_miss, rejected
-from weir_sim import Core, native, trace
-from weir_sim.frames import ECT0, ECT1, udp_frame
+from held_core import BACKLOG, DROPPED, FULL, LENGTH, LIMITS, MARKED, MAX, MIN, Bench, scaled
+from spacing import LAWS, MEAN, Ints, chance_to_miss, chance_to_miss_rate, rate_deviation, rejected
 
-MARKS = 7000
-"""spacings of a sequence, at least"""
+MARKS = {"geometric": 7000, "uniform": 3500, "uniform-wait": 3500}
+"""spacings of a sequence, at least, by its law: the narrower it is, the fewer do"""
 POINTS = (0.07, 0.11, 0.16)
-"""p; at larger ones a law has too few spacings"""
-LENGTH = 60
-BACKLOG = 2000
-"""frames"""
-FULL = (1 << 32) - 1
-CHUNK = 20_000
-"""frames that are sent at a time"""
-MEASURED = 0xA5
-"""last byte of the frames whose marks count"""
-
-MIN, MAX = 20_000, 220_000
-"""thresholds of the average, bytes"""
-UNIFORM, UNIFORM_WAIT = 1, 2
+"""p, about; at larger ones a law has too few spacings"""
+GEOMETRIC, UNIFORM, UNIFORM_WAIT = 0, 1, 2
 """RED_FLAGS.SPREAD"""
+GENTLE, ECN = 1 << 4, 1 << 5
+"""RED_FLAGS"""
+
+Found = tuple[Ints, float]
+"""spacings, and the p of the law"""
 
 
-def scaled(value: float) -> int:
-    """A register of 18 bits of mantissa and 6 of exponent, rounded."""
-    exponent = 0
-    while exponent < 63 and value * 2 ** (exponent + 1) < 1 << 18:
-        exponent += 1
-    return int(value * 2**exponent) | exponent << 24
+def spacings(bench: Bench, spacing: float, what: int = MARKED, queue: int = 0, marks: int = MARKS["geometric"]) -> Ints:
+    """Of marks, or of drops, that come once in `spacing` packets."""
+    found = bench.outcomes(np.full(ceil(marks * 1.1 * spacing), LENGTH), queue=queue)
+    if what == MARKED:
+        assert not (found == DROPPED).any()
+    return np.diff(np.flatnonzero(found == what))
 
 
-class Bench:
-    """A core whose link takes as many frames as arrive."""
-
-    def __init__(self) -> None:
-        self.core = Core("full", egress="stopped")
-        self.core.device.seed(20)
-        self.core.device.dscp_map({1: 1})
-        blocks = json.loads((native.root() / "build" / "rtl" / "weir_regs.json").read_text())["blocks"]
-        queues = next(block for block in blocks if block["stride"])
-        self._stride = queues["stride"]
-        self._measured = 0
-        self._address = {r["name"]: queues["base"] + r["offset"] for r in queues["registers"]}
-
-    def write(self, queue: int = 0, **words: int) -> None:
-        """Registers of a queue, and their apply."""
-        for name, value in (words | {"APPLY": 1}).items():
-            self.core.csr_write(self._address[name] + queue * self._stride, value)
-        self.core.run_cycles(200)
-
-    def send(self, count: int, queue: int = 0, last: int = 0) -> None:
-        """Frames back to back at the line's rate; ECT(1) to queue 1. They are in the core when this returns."""
-        one = np.frombuffer(udp_frame(LENGTH, queue, ECT1 if queue else ECT0), np.uint8).copy()
-        one[-1] = last
-        self.core.send_many(np.tile(one, count), [LENGTH] * count, [self.core.now_ns] * count)
-        self.core.run_until(self.core.line_free_ns)
-
-    def traced(self, kind: int) -> npt.NDArray[np.void]:
-        """Records of a kind since the last call."""
-        records = self.core.trace()
-        return records[records["kind"] == kind]
-
-    def measure(self, marks: int, spacing: float, queue: int = 0) -> None:
-        """Sends what has `marks` marks at a mean spacing, a tenth more: those that count."""
-        self.core.egress = "mac"
-        self._measured = ceil(marks * 1.1 * spacing)
-        for at in range(0, self._measured, CHUNK):
-            self.send(min(CHUNK, self._measured - at), queue, MEASURED)
-
-    def spacings(self) -> Ints:
-        """Of the marks among the frames that count. All of them leave: a drop would go unseen."""
-        self.core.run_until(self.core.now_ns + 2 * BACKLOG * 100)
-        frames = self.core.recv_many()
-        assert (frames.lengths == LENGTH).all()
-        data = frames.data.reshape(-1, LENGTH)
-        data = data[data[:, -1] == MEASURED]
-        assert len(data) == self._measured
-        return np.diff(np.flatnonzero(data[:, 15] & 3 == 3))
-
-
-def red_family(words: dict[str, int], probability: Callable[[float], float], times: float) -> tuple[Ints, float]:
-    """Spacings at an average that is held, and `probability` of that average in bytes."""
-    bench = Bench()
-    common = {"RED_MIN": MIN << 11, "RED_MAX": MAX << 11, "LIMIT_PACKETS": 16383, "LIMIT_BYTES": 1 << 20}
-    bench.write(**(common | {"RED_WEIGHT_LO": 0, "RED_WEIGHT_HI": 16} | words))
-    bench.send(BACKLOG)  # the average is what an arrival finds
-    bench.write(RED_WEIGHT_LO=1, RED_WEIGHT_HI=0)
-    bench.core.device.trace_enable(departures=False, ticks=False)
-    bench.send(2 * (1 << 14) // LENGTH)  # so far above the average that it rises by 2^-22 bytes an arrival
-    (held,) = {round(a) for a in bench.traced(trace.ARRIVAL)["avg"].tolist()}
-    assert 0.45 < (held - MIN) / (MAX - MIN) < 0.55
+def red_family(bench: Bench, words: dict[str, int], probability: Callable[[float], float], law: str) -> Found:
+    """At an average that is held, `probability` of which in bytes is p."""
+    held = bench.hold_average(**words)
     p = probability(held)
-    bench.core.device.trace_enable(False)
-    bench.measure(MARKS, times / p)
-    bench.core.device.trace_enable(departures=False, ticks=False)
-    bench.send(10)
-    assert np.abs(bench.traced(trace.ARRIVAL)["avg"] - held).max() < 1
-    return bench.spacings(), p
+    gaps = spacings(bench, MEAN[law] / p, marks=MARKS[law])
+    assert bench.average_is_still(held)
+    return gaps, p
 
 
-def ared(p: float, spread: int, times: float) -> tuple[Ints, float]:
+def ared(bench: Bench, p: float, spread: int, law: str) -> Found:
     """Adaptive RED at a max_p that its ticks leave alone, the average being between LOW and HIGH; p_b by Floyd & Jacobson 1993."""
     max_p = 2 * p
     words = {
-        "POLICY": 5, "RED_FLAGS": spread | 1 << 5, "RED_MAXP": int(max_p * 2**32), "RED_SLOPE": scaled(max_p / (MAX - MIN) * 2**17),
+        "POLICY": 5, "RED_FLAGS": spread | ECN, "RED_MAXP": int(max_p * 2**32), "RED_SLOPE": scaled(max_p / (MAX - MIN) * 2**17),
         "ARED_INTERVAL": 100_000, "ARED_LOW": (MIN + 80_000) << 11, "ARED_HIGH": (MIN + 120_000) << 11,
         "ARED_BOTTOM": 1 << 20, "ARED_TOP": FULL, "ARED_INCREASE": 1 << 28, "ARED_DECREASE": 1 << 31,
         "ARED_BAND": scaled(2**17 / (MAX - MIN)),
     }  # fmt: skip
-    return red_family(words, lambda average: max_p * (average - MIN) / (MAX - MIN), times)
+    return red_family(bench, words, lambda average: max_p * (average - MIN) / (MAX - MIN), law)
 
 
-def isred(p: float) -> tuple[Ints, float]:
-    """Mode 2, every arrival being of a rise: min(1, gain p_b). RED itself would spread them uniformly, with wait."""
-    gain = dict(zip(POINTS, (0.5, 3.0, 2.5), strict=True))[p]
+def gentle(bench: Bench, p: float) -> Found:
+    """RED above max: p_b = max_p + (1 - max_p)(avg - max)/max, of which max_p is a fifth here (ns-2, gentle_)."""
+    max_p = p / 5
+    most = int(BACKLOG * LENGTH / (1 + (p - max_p) / (1 - max_p)))
+    words = {
+        "POLICY": 1, "RED_FLAGS": UNIFORM | GENTLE | ECN, "RED_MAX": most << 11, "RED_MAXP": int(max_p * 2**32),
+        "RED_SLOPE": scaled(max_p / (most - MIN) * 2**17), "RED_GENTLE_SLOPE": scaled((1 - max_p) / most * 2**17),
+    }  # fmt: skip
+    return red_family(bench, words, lambda held: max_p + (1 - max_p) * (held - most) / most, "uniform")
+
+
+def isred(bench: Bench, p: float, mode: int) -> Found:
+    """Every arrival being of a rise, mode 1: RED's p without the wait; mode 2: min(1, gain p_b). RED itself would spread them
+    uniformly, with wait."""
+    gain = dict(zip(POINTS, (0.5, 3.0, 2.5), strict=True))[p] if mode == 2 else 1.0
+    p = p if mode == 2 else p / 2
     max_p = 2 * p / gain
     words = {
-        "POLICY": 3, "RED_FLAGS": UNIFORM_WAIT | 1 << 5, "RED_MAXP": int(max_p * 2**32), "RED_SLOPE": scaled(max_p / (MAX - MIN) * 2**17),
-        "ISRED_CTRL": 2, "ISRED_SLOPE": 0, "ISRED_GAIN": scaled(gain),
+        "POLICY": 3, "RED_FLAGS": UNIFORM_WAIT | ECN, "RED_MAXP": int(max_p * 2**32), "RED_SLOPE": scaled(max_p / (MAX - MIN) * 2**17),
+        "ISRED_CTRL": mode, "ISRED_SLOPE": 0, "ISRED_GAIN": scaled(gain),
     }  # fmt: skip
-    return red_family(words, lambda average: gain * max_p * (average - MIN) / (MAX - MIN), 1)
+    law = "geometric" if mode == 2 else "uniform"
+    return red_family(bench, words, lambda average: gain * max_p * (average - MIN) / (MAX - MIN), law)
 
 
-def ticked(bench: Bench) -> list[float]:
-    """p of PIE, or p' of PI2, after each tick since the last call."""
-    states = bench.traced(trace.TICK)[["state0", "state1"]].tolist()
-    return [(high << 16 | low & 0xFFFF) / 2**48 for high, low in states]
-
-
-def held_p(bench: Bench, policy: str, least: float) -> float:
-    """Raises p of PIE or p' of PI2 by a queue that stands until it is `least`, and holds it there; returns it."""
-    alpha = Gain.of(Fraction(int(least * 1000)))
-    bench.core.device.trace_enable(arrivals=False, departures=False)
-    bench.write(**{f"{policy}_ALPHA": alpha.mantissa | alpha.exponent << 24})
-    bench.send(BACKLOG)
-    bench.core.egress = "mac"
-    while max(ticked(bench), default=0.0) < least:
-        bench.send(150)
-    bench.write(**{f"{policy}_ALPHA": 0})
-    ticked(bench)
-    bench.send(500)
-    bench.core.egress = "stopped"
-    (held,) = set(ticked(bench))
-    return held
-
-
-def still_held(bench: Bench, p: float) -> bool:
-    """Whether no tick since has moved p, or p'."""
-    states = ticked(bench)
-    return len(states) > 10 and set(states) == {p}
-
-
-def controlled(policy: str, words: dict[str, int], least: float, square: bool) -> tuple[Ints, float]:
-    """Spacings at p, or p'^2, of a queue with a controller that is held."""
-    bench = Bench()
-    bench.write(**(words | {f"{policy}_INTERVAL": 10_000, f"{policy}_TARGET": 1000, f"{policy}_BETA": 0}))
-    state = held_p(bench, policy, least)
-    p = state**2 if square else state
-    bench.send(BACKLOG)
-    bench.measure(MARKS, 1 / p)
-    assert still_held(bench, state)
-    return bench.spacings(), p
-
-
-LIMITS = {"LIMIT_PACKETS": 16383, "LIMIT_BYTES": 1 << 20}
-
-
-def pie(p: float) -> tuple[Ints, float]:
+def pie(bench: Bench, p: float) -> Found:
     """RFC 8033, Appendix A: u < p."""
-    words = {"POLICY": 6, "PIE_CTRL": 1, "PIE_BURST": 0, "PIE_ECN_MAX": FULL, "PIE_BYPASS": 0}
-    return controlled("PIE", LIMITS | words, p, square=False)
+    bench.write(**LIMITS, POLICY=6, PIE_CTRL=1, PIE_BURST=0, PIE_ECN_MAX=FULL, PIE_BYPASS=0, PIE_INTERVAL=10_000,
+                PIE_TARGET=1000, PIE_BETA=0)  # fmt: skip
+    state = bench.hold_p("PIE", p)
+    bench.send(BACKLOG)
+    gaps = spacings(bench, 1 / state)
+    assert bench.p_is_still(state)
+    return gaps, state
 
 
-def pi2(p: float) -> tuple[Ints, float]:
-    """RFC 9332, A.1: p_C = p'^2."""
-    words = {"POLICY": 8, "PI2_CTRL": 1, "PI2_STEP": FULL, "PI2_COUPLING": 2 << 12, "PI2_MAX": FULL}
-    return controlled("PI2", LIMITS | words, p**0.5, square=True)
+def pi2(bench: Bench, p: float, maximum: int = FULL) -> Found:
+    """RFC 9332, A.1: p_C = p'^2 marks; in overload, from p_Cmax on, it drops."""
+    bench.write(**LIMITS, POLICY=8, PI2_CTRL=1, PI2_STEP=FULL, PI2_COUPLING=2 << 12, PI2_MAX=maximum, PI2_INTERVAL=10_000,
+                PI2_TARGET=1000, PI2_BETA=0)  # fmt: skip
+    state = bench.hold_p("PI2", p**0.5)
+    bench.send(BACKLOG)
+    gaps = spacings(bench, 1 / state**2, MARKED if maximum == FULL else DROPPED)
+    assert bench.p_is_still(state)
+    return gaps, state**2
 
 
-def coupled(p: float) -> tuple[Ints, float]:
-    """RFC 9332, A.1: p_CL = k p', k = 2; queue 0 is the classic queue, queue 1 the L queue."""
-    bench = Bench()
+def coupled(bench: Bench, base: float, k: int, maximum: int = FULL) -> float:
+    """Queue 0 is the classic queue, queue 1 the L queue, with frames in it; p' near `base`, held."""
     classic = {"POLICY": 8, "PI2_INTERVAL": 10_000, "PI2_TARGET": 1000, "PI2_BETA": 0, "PI2_STEP": FULL,
-               "PI2_COUPLING": 2 << 12, "PI2_MAX": FULL}  # fmt: skip
+               "PI2_COUPLING": k, "PI2_MAX": maximum}  # fmt: skip
     bench.write(1, **LIMITS, **classic, PI2_CTRL=2 | 0 << 4, PI2_ALPHA=0)
     bench.write(0, **LIMITS, **classic, PI2_CTRL=1 | 1 << 4)
-    state = held_p(bench, "PI2", p / 2)
+    state = bench.hold_p("PI2", base)
     bench.send(BACKLOG, 1)
-    bench.measure(MARKS, 1 / (2 * state), 1)
-    assert still_held(bench, state)
-    return bench.spacings(), 2 * state
+    return state
 
 
-CASES: dict[str, tuple[Callable[[float], tuple[Ints, float]], str]] = {
-    "ared-uniform": (lambda p: ared(p / 2, UNIFORM, MEAN["uniform"]), "uniform"),
-    "ared-wait": (lambda p: ared(p, UNIFORM_WAIT, MEAN["uniform-wait"]), "uniform-wait"),
-    "isred-gain": (isred, "geometric"),
+def l_queue(bench: Bench, p: float) -> Found:
+    """RFC 9332, A.1: p_CL = k p', k = 2."""
+    state = coupled(bench, p / 2, 2 << 12)
+    gaps = spacings(bench, 1 / (2 * state), queue=1)
+    assert bench.p_is_still(state)
+    return gaps, 2 * state
+
+
+OVERLOAD = 1 << 27
+"""p_Cmax of the overload cases: 1/32, below p_C of each point"""
+
+
+def l_queue_in_overload(bench: Bench, p: float, what: int) -> Found:
+    """RFC 9332, 4.2.3 and A.1: dropped with p_C = p'^2, what is not dropped marked with p_CL = k p', here k = 1/2."""
+    state = coupled(bench, p**0.5, 1 << 11, OVERLOAD)
+    p = state**2 if what == DROPPED else (1 - state**2) * state / 2
+    gaps = spacings(bench, 1 / p, what, queue=1) if what == DROPPED else marks_beside_drops(bench, p)
+    assert bench.p_is_still(state)
+    return gaps, p
+
+
+def marks_beside_drops(bench: Bench, p: float) -> Ints:
+    """Spacings of marks in queue 1, in arrivals; others are dropped."""
+    found = bench.outcomes(np.full(ceil(MARKS["geometric"] * 1.1 / p), LENGTH), queue=1)
+    assert (found == DROPPED).any()
+    return np.diff(np.flatnonzero(found == MARKED))
+
+
+CASES: dict[str, tuple[Callable[[Bench, float], Found], str]] = {
+    "red-gentle": (lambda bench, p: gentle(bench, p / 2), "uniform"),
+    "ared-geometric": (lambda bench, p: ared(bench, p, GEOMETRIC, "geometric"), "geometric"),
+    "ared-uniform": (lambda bench, p: ared(bench, p / 2, UNIFORM, "uniform"), "uniform"),
+    "ared-wait": (lambda bench, p: ared(bench, p, UNIFORM_WAIT, "uniform-wait"), "uniform-wait"),
+    "isred-without-wait": (lambda bench, p: isred(bench, p, 1), "uniform"),
+    "isred-gain": (lambda bench, p: isred(bench, p, 2), "geometric"),
     "pie": (pie, "geometric"),
     "pi2": (pi2, "geometric"),
-    "coupled": (coupled, "geometric"),
+    "pi2-overload": (lambda bench, p: pi2(bench, p, OVERLOAD), "geometric"),
+    "coupled": (l_queue, "geometric"),
+    "coupled-overload-drops": (lambda bench, p: l_queue_in_overload(bench, p, DROPPED), "geometric"),
+    "coupled-overload-marks": (lambda bench, p: l_queue_in_overload(bench, p, MARKED), "geometric"),
 }
 """name: spacings and p of its state, its law"""
 
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("point", POINTS, ids=lambda p: f"p={p}")
-def test_the_marks_fit_the_law_of_the_state_and_no_other(name: str, point: float) -> None:
+def test_what_leaves_fits_the_law_of_the_state_and_no_other(name: str, point: float) -> None:
     sequence, law = CASES[name]
-    gaps, p = sequence(point)
-    assert gaps.size > MARKS
+    gaps, p = sequence(Bench(100 + 3 * list(CASES).index(name) + POINTS.index(point)), point)
+    marks = MARKS[law]
+    assert gaps.size > marks
+    print(f"{name}: p = {p:.5f}, {gaps.size} spacings, rate off by {rate_deviation(gaps, law, p):.2f} sigma")
+    assert abs(rate_deviation(gaps, law, p)) <= 3
     assert not rejected(gaps, law, p)
     for wrong in (0.9 * p, 1.1 * p):
-        assert chance_to_miss(law, p, wrong, MARKS) < 1e-3
-        assert rejected(gaps, law, wrong), wrong
+        assert chance_to_miss_rate(law, p, wrong, marks) < 1e-3 and chance_to_miss(law, p, wrong, marks) < 1e-3
+        assert abs(rate_deviation(gaps, law, wrong)) > 3 and rejected(gaps, law, wrong), wrong
     for other in set(LAWS) - {"fn-uniform", law}:
         # also with the p that gives the mean that was seen
         for claimed in (p, MEAN[other] / gaps.mean()):
+            assert chance_to_miss(law, p, claimed, marks, other) < 1e-3
             assert rejected(gaps, other, claimed), (other, claimed)

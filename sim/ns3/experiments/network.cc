@@ -38,7 +38,7 @@ constexpr uint16_t port = 5001;
 class Network {
  public:
   Network(const Options &options, const NetworkConfig &config)
-      : options_(options), config_(config), log_(options.number("sample"), config.threshold) {}
+      : options_(options), config_(config), log_(options.number("sample"), config.threshold, options.text("arrivals") == "on") {}
 
   void build() {
     const uint32_t segment = config_.packetBytes - headers;
@@ -92,7 +92,7 @@ class Network {
            ",\n\"results\": " + log_.json(config_.queue.rate, config_.duration, config_.queue.overhead) +
            ",\n\"goodput_bytes\": " + std::to_string(received) + config_.extra + ",\n\"core\": " + core +
            ",\n\"wall_s\": " + jsonNumber(wall_) + ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) +
-           ",\n\"series\": " + log_.series() + "}\n";
+           ",\n\"series\": " + log_.series() + (options_.text("arrivals") == "on" ? ",\n\"arrivals\": " + log_.arrivals() : "") + "}\n";
   }
 
  private:
@@ -219,6 +219,7 @@ void commonOptions(Options &options, double duration) {
   options.number("seed", 1, 1, 1e9, "of the network's and of the core's random numbers");
   options.number("duration", duration, 0.001, 100000, "simulated time, s");
   options.number("sample", 0, 0, 1000, "time between points of the series, s; 0: none");
+  options.text("arrivals", "off", {"on", "off"}, "every arrival at the queue, with its time and length");
   options.text("model", "", {}, "the cycle model's library; empty: WEIR_MODEL or build/model/full");
   options.text("out", "", {}, "file of the result; empty: standard output");
 }

@@ -75,6 +75,7 @@ void QueueLog::average(double value) {
 void QueueLog::arrival(double at, uint32_t length, uint32_t bytesBefore, uint32_t packetsBefore) {
   hold(at);
   ++arrived_, arrivedBytes_ += length;
+  if (each_) all_.emplace_back(at, length);
   bytesSeen_.add(bytesBefore), packetsSeen_.add(packetsBefore);
   below_ += bytesBefore <= threshold_;
   bytes_ = bytesBefore + length, packets_ = packetsBefore + 1;
@@ -132,6 +133,15 @@ std::string QueueLog::series() const {
          list("packets", points_, [](const Point &p) { return p.packets; }) + ",\n " +
          list("average", points_, [](const Point &p) { return p.average; }) + ",\n " +
          list("arrivals_per_s", arrivals_, itself) + ",\n " + list("drops_per_s", losses_, itself) + "}";
+}
+
+std::string QueueLog::arrivals() const {
+  std::string times, lengths;
+  for (const auto &[at, length] : all_) {
+    times += (times.empty() ? "" : ",") + std::to_string(std::llround(at * 1e9));
+    lengths += (lengths.empty() ? "" : ",") + std::to_string(length);
+  }
+  return "{\"time_ns\": [" + times + "], \"length\": [" + lengths + "]}";
 }
 
 }  // namespace weirsim

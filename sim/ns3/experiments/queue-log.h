@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../weir/bottleneck.h"
@@ -25,7 +26,8 @@ class Moments {
 class QueueLog {
  public:
   /// `sample`: s between two points of the series; 0: none. `threshold`: of the probability Pr(Q <= threshold), bytes.
-  QueueLog(double sample, double threshold) : sample_(sample), threshold_(threshold) {}
+  /// `each`: keep every arrival.
+  QueueLog(double sample, double threshold, bool each) : sample_(sample), threshold_(threshold), each_(each) {}
 
   /// A record of a Weir queue; `fn`: its average is FN's rate. They are taken in the order of their times at the end.
   void record(const Record &record, bool fn) { records_.push_back(record), fn_ = fn; }
@@ -40,6 +42,8 @@ class QueueLog {
   std::string json(double rate, double duration, int overhead) const;
   /// JSON object of the series: time, q in packets, average; and per second arrivals and drops.
   std::string series() const;
+  /// JSON object of all arrivals, those that are dropped too: time in ns, length of the frame in bytes; empty lists if not kept.
+  std::string arrivals() const;
 
  private:
   struct Point {
@@ -51,6 +55,8 @@ class QueueLog {
   static void count(std::vector<uint64_t> &bins, double at);
 
   double sample_, threshold_;
+  bool each_;
+  std::vector<std::pair<double, uint32_t>> all_;
   uint64_t arrived_ = 0, arrivedBytes_ = 0, marked_ = 0, sent_ = 0, sentBytes_ = 0, below_ = 0;
   uint64_t drops_[4] = {}, droppedBytes_ = 0;
   double lastAt_ = 0, average_ = 0, nextPoint_ = 0, belowTime_ = 0;

@@ -73,6 +73,9 @@ POLICIES: dict[str, dict[str, Any]] = {
 """Policies beside Drop-Tail and RED, with settings that make them act on the standing queue; what they select is
 marked, so that the line stays full."""
 
+POLICY_ROWS = ((SIZES[0], 1, False), (SIZES[0], QUEUES, False), (SIZES[4], QUEUES, False), (SIZES[0], QUEUES, True))
+"""Of each of them: size, queues, overload. Drop-Tail and RED have every size with one queue and four, and overload."""
+
 
 class BenchError(Exception):
     """A measurement is not of the case it is named for."""
@@ -641,9 +644,9 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
                     job = partial(line_rate, preset, label, size, queues, policy, overload, frames)
                     work.append((f"{label}, {queues} queues, {policy}", job))
     for policy in POLICIES:
-        for (label, size), overload in ((SIZES[0], False), (SIZES[4], False), (SIZES[0], True)):
-            job = partial(line_rate, preset, label, size, QUEUES, policy, overload, frames)
-            work.append((f"{label}, {QUEUES} queues, {policy}", job))
+        for (label, size), queues, overload in POLICY_ROWS:
+            job = partial(line_rate, preset, label, size, queues, policy, overload, frames)
+            work.append((f"{label}, {queues} queues, {policy}", job))
     for inner in SPLIT_LENGTHS:
         work.append((f"split, {inner}-byte packets", partial(split_rate, preset, inner, frames)))
     for inner in SPLIT_LENGTHS:
