@@ -109,7 +109,8 @@ def prove(task: Task, timeout_s: float) -> Result:
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(10)
-            os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             outcome = "TIMEOUT"
     seconds = time.monotonic() - begin
