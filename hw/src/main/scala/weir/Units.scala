@@ -112,6 +112,8 @@ object Units {
         "AdmitRoom" -> (() => new weir.formal.AdmitProperties(tiny, Some("room"))),
         "AdmitDescriptor" -> (() => new weir.formal.AdmitProperties(tiny, Some("descriptor"))),
         "AdmitExempt" -> (() => new weir.formal.AdmitProperties(tiny, Some("exempt"))),
+        "AdmitGroupsProperties" -> (() => new weir.formal.AdmitGroupsProperties(grouped, None)),
+        "AdmitGroupsComplete" -> (() => new weir.formal.AdmitGroupsProperties(grouped, Some("complete"))),
         "RegisterMasterProperties" -> (() => new weir.formal.RegisterMasterProperties(None)),
         "RegisterMasterEarly" -> (() => new weir.formal.RegisterMasterProperties(Some("early"))),
         "RegisterMasterHasty" -> (() => new weir.formal.RegisterMasterProperties(Some("hasty"))),
