@@ -32,7 +32,7 @@ class Bench:
 
     async def start(self, strict: int = 0, quanta: tuple[int, ...] = (9216,) * QUEUES) -> Bench:
         named = {f"quantum_{q}": quanta[q] for q in range(QUEUES)}
-        await start(self.dut, strict=strict, ready=0, empty=15, linkUp=1, hold=0, allowed=1, room=1,
+        await start(self.dut, strict=strict, ready=0, empty=15, linkUp=1, hold=0, allowed=1, room=1, covered=0,
                     over=0, decides=0, held=0, departure_valid=0, departure_payload_first=1, departure_payload_last=1,
                     walking=0, sent_valid=0, partial=0, **named)  # fmt: skip
         return self
@@ -185,14 +185,14 @@ async def discards_everything_while_the_link_is_down(dut: Any) -> None:
 
 
 @cocotb.test()
-@cocotb.parametrize(gate=["open", "shaper", "link"])
-async def discards_heads_of_queues_over_their_limits_in_turn_with_grants(dut: Any, gate: str) -> None:
-    """Every second grant is one to send while both are possible; every fourth cycle one discards if none can be sent."""
+@cocotb.parametrize(gate=["covered", "shaper", "hold", "link"])
+async def discards_heads_of_queues_over_their_limits(dut: Any, gate: str) -> None:
+    """One in four cycles while the line is kept busy or nothing can be sent; in turn with what the link being down discards."""
     bench = await Bench(dut, f"trim {gate}").start(strict=0b1000)
-    if gate == "shaper":
-        dut.allowed.value = 0
-    if gate == "link":
-        dut.linkUp.value = 0
+    name, value = {"covered": ("covered", 1), "shaper": ("allowed", 0), "hold": ("hold", 1), "link": ("linkUp", 0)}[
+        gate
+    ]
+    getattr(dut, name).value = value
     bench.fill(60)
     for _ in range(4):
         await bench.step()
@@ -205,16 +205,45 @@ async def discards_heads_of_queues_over_their_limits_in_turn_with_grants(dut: An
     assert all(bench.grants[n][3] == 1 and bench.grants[n][1] == 1 for n in trimmed), "queue 1 comes before queue 2"
     gaps = {b[0] - a[0] for a, b in zip(bench.grants[begin:], bench.grants[begin + 1 :], strict=False)}
     assert gaps == {INTERVAL}, gaps
-    if gate == "shaper":
-        assert len(trimmed) == len(bench.grants) - begin - 2
-        dut.allowed.value = 1
-    else:
+    if gate == "link":
         assert {b - a for a, b in zip(trimmed, trimmed[1:], strict=False)} == {2}
         other = [n for n in range(begin + 2, len(bench.grants)) if n not in trimmed]
-        assert all(bench.causes[n] == (LINK_DOWN if gate == "link" else NONE) for n in other)
-    dut.linkUp.value = 1
+        assert all(bench.causes[n] == LINK_DOWN for n in other)
+    else:
+        assert len(trimmed) == len(bench.grants) - begin - 2
+    getattr(dut, name).value = 1 - value
     for _ in range(3):
         await bench.step()
+    await bench.drain()
+
+
+@cocotb.test()
+async def sends_first_while_the_line_is_not_kept_busy(dut: Any) -> None:
+    """A head is discarded after 127 grants to send all the same; without room nothing is, until the line is covered."""
+    bench = await Bench(dut, "uncovered").start()
+    bench.fill(200)
+    for _ in range(4):
+        await bench.step()
+    begin = len(bench.grants)
+    dut.over.value = 0b0001
+    while len(bench.grants) < begin + 400:
+        await bench.step()
+    trimmed = [n for n in range(begin + 2, len(bench.grants)) if bench.causes[n] == FRONT]
+    assert len(trimmed) >= 3 and {b - a for a, b in zip(trimmed, trimmed[1:], strict=False)} == {128}, trimmed
+    gaps = {b[0] - a[0] for a, b in zip(bench.grants[begin:], bench.grants[begin + 1 :], strict=False)}
+    assert gaps == {INTERVAL}, gaps
+    dut.room.value = 0
+    for _ in range(6):
+        await bench.step()
+    count = len(bench.grants)
+    for _ in range(30):
+        await bench.step()
+    assert len(bench.grants) == count
+    dut.covered.value = 1
+    for _ in range(30):
+        await bench.step()
+    assert len(bench.grants) > count + 5 and all(cause == FRONT for cause in bench.causes[count:])
+    dut.over.value, dut.room.value, dut.covered.value = 0, 1, 0
     await bench.drain()
 
 

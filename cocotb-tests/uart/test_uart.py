@@ -40,7 +40,6 @@ def test_uart_bridge(bench: str) -> None:
 def snapshots() -> dict[str, dict[str, object]]:
     """What libweir asks for a snapshot of all queues, and what a server in software answers it, by what the core has counted."""
     described = json.loads((RTL / "weir_regs.json").read_text())
-    page = (ROOT / "docs" / "policy-registers.md").read_text()
     used = {
         "nothing": ((), ()),
         "six counters": (("IN_ECT0", "OUT", "EARLY", "FORCED", "OVERFLOW", "MARKED"), range(12, 24)),
@@ -49,7 +48,7 @@ def snapshots() -> dict[str, dict[str, object]]:
     cases: dict[str, dict[str, object]] = {}
     for name, (counters, bins) in used.items():
         for histograms in (False, True):
-            core = FakeCore(RegisterFile(described, page), busy=0)
+            core = FakeCore(RegisterFile(described), busy=0)
             assert all(f"{c}_PACKETS_LO" in {core._register(a).name for a in core.words} for c in counters if c)
             packets, octets = (300_000_000, 6_000_000_000) if name != "all" else (11_140_000_000, 420_000_000_000)
             for address in core.words:

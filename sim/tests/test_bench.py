@@ -44,11 +44,13 @@ def test_merging_by_class_at_line_rate_holds_its_own_conditions(monkeypatch: pyt
 
 
 def test_mred_at_line_rate_holds_its_own_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
-    (row,) = bench.mred_rate("full", 1500, 2000)
+    (row,) = bench.mred_rate("full", 1500, 2000, 5e9)
     assert row.reached and "NOT MEASURED" not in row.how
+    lost, used = bench.mred_rate("full", 46, 20000, 10e9)
+    assert lost.reached and used.reached and used.goal
     monkeypatch.setattr(type(bench.Core().device), "mred", lambda *_: {})
-    (row,) = bench.mred_rate("full", 1500, 2000)
-    assert row.reached is False and "less than a tenth of the packets were dropped by MRED" in row.how
+    (row,) = bench.mred_rate("full", 1500, 2000, 5e9)
+    assert row.reached is False and "fewer than 200 packets were dropped by MRED" in row.how
 
 
 def test_only_what_is_asked_for_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,26 +87,68 @@ def test_the_egress_never_waits_for_drops_from_the_front(egress: str, other: boo
     print(
         f"{busy.drops.size} drops in {busy.drops[-1] - busy.drops[0]} cycles; gaps {set(busy.gaps.tolist())}, else {set(calm.gaps.tolist())}"
     )
-    assert busy.drops.size > 60 and busy.during.size > 50
+    assert busy.drops.size > 50 and busy.during.size > 50
     # as close as they ever are: 10 and 11 cycles by turns, or 8
     assert set(calm.gaps.tolist()) == set(busy.gaps.tolist()) == {int(LINE[egress]), -int(-LINE[egress] // 1)}
-    # a drop in every second slot of four cycles at least
-    assert busy.drops[-1] - busy.drops[0] <= 2 * 4 * busy.drops.size
+    # a frame takes 8 cycles or more to send and 4 to grant, a drop 4 and a wait for what is granted to be counted
+    assert busy.drops[-1] - busy.drops[0] <= 12 * busy.drops.size
+
+
+def _of_flow(frame: bytes, port: int) -> bytes:
+    """The frame from another port; without a checksum of UDP."""
+    return frame[:34] + port.to_bytes(2, "big") + frame[36:40] + bytes(2) + frame[42:]
+
+
+@pytest.mark.parametrize("groups", [(183,), (100, 183), (140, 183), (30, 30, 30, 183), (60,) * 5], ids=str)
+def test_the_egress_never_waits_for_groups_dropped_from_the_front(groups: tuple[int, ...]) -> None:
+    """Whole jumbo frames of 46-byte packets, which take four cycles a packet to discard, beside 64-byte frames of a strict queue."""
+    core = Core("full", egress="stopped")
+    device = core.device
+    device.dscp_map({1: 1})
+    device.queue_replace(0, policy="drop-tail", front=True, limit_bytes=60 * sum(groups) + 20)
+    device.merge(0, "flow", max_bytes=9216)
+    device.queue_replace(1, policy="drop-tail", strict=True)
+    device.trace_enable(arrivals=False)
+
+    def send(frame: bytes, count: int) -> None:
+        core.send_many(frame * count, [len(frame)] * count, [core.now_ns] * count)
+        core.run_until(core.line_free_ns + 50)
+
+    send(udp_frame(SHORT, 1, NOT_ECT), 400)
+    for port, count in enumerate(groups):
+        send(_of_flow(udp_frame(SHORT, 0, NOT_ECT), 1000 + port), count)
+    core.run_until(core.line_free_ns + 2000)
+    held = device.live(0)
+    core.egress = "mac"
+    # the last frames sent, the longest arrival comes while others of the strict queue wait
+    send(udp_frame(9000, 0, NOT_ECT), 1)
+    send(udp_frame(SHORT, 1, NOT_ECT), 60)
+    core.run_idle()
+    out, records = core.recv_many(), core.trace()
+    assert (held.packets, held.frames) == (sum(groups), len(groups))
+    front = (records["kind"] == trace.DEPARTURE) & (records["cause"] == trace.FRONT)
+    drops = cycle(records["time_ns"][front])
+    idle = np.diff(cycle(out.first_ns)) - np.maximum(10.5, (out.lengths[:-1] + 24) / 8)
+    print(f"{drops.size} drops in {drops.max() - drops.min()} cycles; the line idle for {idle.max()} cycles at most")
+    assert drops.size >= sum(groups) - 183 and drops.size >= 150
+    assert idle.max() < 1
+    # four cycles a packet, and as much of the line's time to make good for it
+    assert drops.max() - drops.min() <= 8 * drops.size
+    assert core.stats().core.ingress_overflow.packets == 0 and core.underruns == 0
 
 
 @pytest.mark.parametrize("policy", ["codel", "pi2"])
-def test_a_queue_that_decides_at_departure_sends_a_frame_every_12_cycles_beside_drops_from_its_front(
-    policy: str,
-) -> None:
-    """A departure of such a queue takes 7 cycles, its answer included, a drop 4, and a cycle between them: 10.5 of 12."""
+def test_a_queue_that_decides_at_departure_keeps_the_line_beside_drops_from_its_front(policy: str) -> None:
+    """A departure of such a queue takes 7 cycles, its answer included, or 8 (PI2): what is left of 10.5 is for drops of 4."""
     busy = burst("mac", other=False, policy=policy)
     used = 10.5 * busy.gaps.size / busy.gaps.sum()
     print(
         f"{busy.drops.size} drops in {busy.drops[-1] - busy.drops[0]} cycles; gaps {set(busy.gaps.tolist())}: {used:.3f} of the line"
     )
-    assert busy.drops.size > 60
-    assert busy.gaps.max() <= 12 and used >= 10.5 / 12
-    assert busy.drops[-1] - busy.drops[0] <= 12 * busy.drops.size
+    assert busy.drops.size > 30
+    assert set(busy.gaps.tolist()) == {10, 11}
+    # three drops or more in four frames, or one in two
+    assert busy.drops[-1] - busy.drops[0] <= 32 * busy.drops.size
 
 
 @pytest.mark.parametrize("interval", ["10us", "2us"])

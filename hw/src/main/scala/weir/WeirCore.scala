@@ -360,6 +360,7 @@ class WeirCore(c: WeirConfig) extends Component {
     schedule.io.hold := control.reset.io.hold
     schedule.io.allowed := shape.io.allowed
     schedule.io.room := egress.io.room
+    schedule.io.covered := egress.io.covered
     schedule.io.departure << release.io.released
     schedule.io.over := trim.io.over
     schedule.io.decides := roles.decides

@@ -11,20 +11,22 @@ import weir.jumbo.{PackEntry, PackGroup, PackWord}
   *
   * Words are read ahead into a FIFO, at least two for every three cycles against one in two that the stream takes, so a
   * frame never runs dry. Two frames may be granted that have not left: one that is being sent and one that
-  * is prefetched; in a core with jumbo frames up to 64, as long as the packets of the next would not all have departed before the line has sent
+  * is prefetched; in a core with jumbo frames up to 96, as long as the packets of the next would not all have departed before the line has sent
   * what was granted (`reach`). Packets to be discarded give their cells back at once. The first beat of a packet leaves four cycles
   * after its departure if nothing is before it. A packet's cells are free when its last word has been asked for.
   *
   * @param frames  in a core with jumbo frames: granted and not left, at most
   * @param packets so many of them can wait to be read: see `jobs`
   */
-class Egress(c: WeirConfig, frames: Int = 64, packets: Int = 1024) extends Component {
+class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Component {
   private val depth = 16
 
   val io = new Bundle {
     val grant = slave(Flow(Grant(c)))
     val departure = slave(Flow(Departure(c)))
     val room = out Bool ()
+    /** what is granted keeps the line busy for as long as a group's packets may need to be discarded, or as long as it can */
+    val covered = out Bool ()
     val read = master(Flow(CellRead(c)))
     val word = slave(Flow(Bits(c.wordWidth bits)))
     val lookup = master(Stream(c.cellId))
@@ -228,7 +230,7 @@ class Egress(c: WeirConfig, frames: Int = 64, packets: Int = 1024) extends Compo
     io.entry << sums.io.entry
     io.sent << sums.io.sent
     /** of all frames that are granted */
-    val groups = new DeepFifo(PackGroup(c), frames)
+    val groups = new DeepFifo(PackGroup(c), 1 << log2Up(frames))
     val single = io.departure.valid && io.departure.first && io.departure.last && !io.departure.discard
     groups.io.push.valid := single || sums.io.group.valid
     groups.io.push.payload := sums.io.group.payload
@@ -256,7 +258,8 @@ class Egress(c: WeirConfig, frames: Int = 64, packets: Int = 1024) extends Compo
     private val change = (comes ? beats.resize(14) | U(0)) - io.leaves.asUInt
     when(comes || io.leaves)(left := left + change)
     val cycles = RegNext((io.grouped > (most - 32) / 4) ? U(most, 14 bits) | (io.grouped << 2).resize(14) + 32) init 0
-    val few = left < cycles && !sent && !comes && io.entriesFit
+    val enough = left >= cycles
+    val few = !enough && !sent && !comes && io.entriesFit
   }
   /** Frames that were granted and have not left. */
   val pending = new Area {
@@ -266,6 +269,7 @@ class Egress(c: WeirConfig, frames: Int = 64, packets: Int = 1024) extends Compo
     val refused = io.departure.valid && io.departure.refused && io.departure.last
     count := count + came.asUInt - gone.asUInt - refused.asUInt
     io.room := count < 2 || (if (c.jumbo) count < frames && reach.few else False)
+    io.covered := (if (c.jumbo) count >= 2 && reach.enough || count === frames || !io.entriesFit else count >= 2)
   }
 
   io.busy := pending.count =/= 0 || reader.finished || io.departure.valid || io.free.valid

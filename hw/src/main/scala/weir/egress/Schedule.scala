@@ -16,7 +16,8 @@ import weir.buffer.{Departure, Grant}
   *
   * Grants are given while the shaper allows it and the egress has room, at most one in four cycles. With the link
   * down they are given at once, and the packets are discarded. Packets of queues that are `over` their limits are
-  * discarded too, in turn with grants to send if both can be given. After a grant to send to a queue that `decides` at
+  * discarded too: as soon as what is granted keeps the line busy meanwhile, nothing can be sent, or 127 grants to send have
+  * gone before. After a grant to send to a queue that `decides` at
   * departure no other is given before the decision.
   */
 class Schedule(c: WeirConfig) extends Component {
@@ -32,6 +33,8 @@ class Schedule(c: WeirConfig) extends Component {
     val hold = in Bool ()
     val allowed = in Bool ()
     val room = in Bool ()
+    /** what is granted keeps the line busy while a group is discarded */
+    val covered = in Bool ()
     val grant = master(Flow(Grant(c)))
     val departure = slave(Flow(Departure(c)))
     /** packets of a group are departing: no grants */
@@ -87,11 +90,15 @@ class Schedule(c: WeirConfig) extends Component {
     val wanted = io.over & ready
     val queue = OHToUInt(OHMasking.first(wanted)).resize(c.queueWidth)
     val last = RegInit(False)
-    val now = wanted.orR && !(last && sends)
+    /** grants to send since the last one to discard */
+    val sent = Reg(UInt(7 bits)) init 0
+    private val sendable = any && io.allowed && !io.hold
+    val now = wanted.orR && Mux(io.linkUp, !sendable || io.covered || sent.andR, !(last && sends))
     val granting = now && free
+    when(io.grant.valid)(sent := (now || wanted === 0) ? U(0, 7 bits) | sent + 1)
     when(free && (sends || wanted.orR || io.partial))(last := now || io.slot)
   }
-  /** in turn with grants to send, behind those to discard */
+  /** in turn with grants to send, behind those to discard heads */
   val partial = new Area {
     val now = io.partial && !trim.now && !(trim.last && sends)
     io.slot := now && free

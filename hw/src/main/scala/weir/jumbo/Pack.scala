@@ -80,7 +80,7 @@ class Pack(c: WeirConfig) extends Component {
     val keep = B(for (lane <- 0 until 8) yield upper ? kept(lane + 8) | kept(lane))
     private def half(lane: Int) = upper ? word.data(width + 8 * lane, 8 bits) | word.data(8 * lane, 8 bits)
     /** jumbo frames in transit, as they were taken */
-    val patches = StreamFifo(PatchJob(c), 64, latency = 1)
+    val patches = StreamFifo(PatchJob(c), 128, latency = 2)
     patches.io.push.valid := io.group.fire && io.group.grouped && io.group.transit
     patches.io.push.gone := io.group.gone
     patches.io.push.removed := io.group.removed
