@@ -292,7 +292,7 @@ KINDS: tuple[Callable[[random.Random, int], list[bytes]], ...] = (
 @pytest.mark.timeout(600 + SOAK)
 @pytest.mark.parametrize("mode", ["flow", "class"])
 @pytest.mark.parametrize("l3", [False, True], ids=["l2", "l3"])
-def test_merge_then_split_is_the_identity(l3: bool, mode: str) -> None:
+def test_merge_then_split_is_the_identity(l3: bool, mode: str, record_property: Callable[[str, object], None]) -> None:
     """At least half of the packets travel in jumbo frames, and groups of every size up to the largest occur."""
     end, seed, total = time.process_time() + SOAK / CASES, 0, Total()
     every_size(total, l3, mode)
@@ -309,16 +309,17 @@ def test_merge_then_split_is_the_identity(l3: bool, mode: str) -> None:
         seed += 1
         if SOAK:
             print(f"{'l3' if l3 else 'l2'} {mode}, seeds 0 to {seed - 1}: {total}", flush=True)
-    print(f"{'l3' if l3 else 'l2'} {mode}, seeds 0 to {seed - 1}: {total}")
+    record_property("summary", f"seeds 0 to {seed - 1}: {total}")
     assert total.together >= 0.5
     assert set(total.sizes) >= set(range(1, most(l3) + 1))
 
 
 @pytest.mark.parametrize("l3", [False, True], ids=["l2", "l3"])
-def test_a_capture_of_real_traffic(tmp_path: Path, l3: bool) -> None:
-    """weir-sim replay --merge flow, then --split: flow by flow byte for byte; the statistics add up."""
+@pytest.mark.parametrize("mode", ["flow", "class"])
+def test_a_capture_of_real_traffic(tmp_path: Path, l3: bool, mode: str) -> None:
+    """weir-sim replay --merge flow or class, then --split: flow by flow byte for byte; the statistics add up."""
     middle, out = tmp_path / "merged.pcap", tmp_path / "split.pcap"
-    options = Options(CAPTURE, middle, "drop-tail", {}, 1e9, 150.0, merge="flow", form="l3" if l3 else "l2")
+    options = Options(CAPTURE, middle, "drop-tail", {}, 1e9, 150.0, merge=mode, form="l3" if l3 else "l2", jfet="100us")
     stats = replay(options).stats
     again = replay(Options(middle, out, "drop-tail", jumbo="split")).stats
     before, after = ([p.data for p in read_capture(path)] for path in (CAPTURE, out))
