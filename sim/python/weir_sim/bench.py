@@ -393,7 +393,9 @@ def split_rate(preset: str, inner: int, packets: int, mode: str = "split") -> li
     # whole frames that do not fit below the limit leave room
     measured = held >= capabilities.cells // (3 if mode == "split" else 5)
     if not before.ingress_overflow.packets and measured:
-        egress = Row(f"egress use: {mode}, {inner}-byte packets", round(100 * used, 3), "%", EGRESS_GOAL if goal else "", how)
+        egress = Row(
+            f"egress use: {mode}, {inner}-byte packets", round(100 * used, 3), "%", EGRESS_GOAL if goal else "", how
+        )
         return [Row(f"lost at ingress: {mode}, {inner}-byte packets", lost, "frames", goal, how), share, egress]
     return [Row(f"lost at ingress: {mode}, {inner}-byte packets", -1, "frames", goal, f"NOT MEASURED: {how}")]
 
