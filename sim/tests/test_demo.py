@@ -13,6 +13,7 @@ import weir
 from captures import EPOCH_NS, pcap
 from weir_sim import bench
 from weir_sim.frames import udp_frame
+from weir_sim.pcap import read_capture
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERY = {policy.name for policy in weir.policies()}
@@ -31,6 +32,27 @@ def test_the_demo_page_has_a_plot_of_every_policy(tmp_path: Path, monkeypatch: p
     assert set(parts) | {case.policy for case in demo.CASES} == EVERY | {"drop-front"}
     assert all(picture.startswith("iVBORw0KGgo") for picture in parts.values())  # PNG
     assert len(set(parts.values())) == len(parts), "one picture for two policies"
+
+
+def test_the_demo_page_has_jumbo_frames_of_the_real_capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By flow in the RTL, by flow and by class in software: merged, split by the RTL; all of the capture's packets came back."""
+    monkeypatch.syspath_prepend(ROOT / "sim" / "demo")
+    monkeypatch.delitem(sys.modules, "sections", raising=False)
+    import demo
+    import sections
+
+    capture = ROOT / "sim" / "demo" / "capture.pcap"
+    packets = sum(1 for _ in read_capture(capture))
+    html = sections.jumbos(capture, tmp_path, demo.LINK_RATE, demo.SPEEDUP)
+    rows = re.findall(r"<tr><th scope=row>([^<]*)</th>(.*?)</tr>", html)
+    assert [name for name, _ in rows] == ["by flow, in the RTL", "by flow, in software", "by class, in software"]
+    for _, row in rows:
+        cells = [float(cell.replace(",", "").replace(" µs", "")) for cell in re.findall(r"<td>([^<]*)</td>", row)]
+        before, after, factor, most, saved, _, split, back = cells
+        assert before == back == packets and abs(factor - before / after) < 0.006
+        assert factor > 1.2 and most > 5 and saved > 10_000 and split > 50
+    for name in re.findall(r"href=([^>]*)>", html):
+        assert (tmp_path / name).stat().st_size > 0
 
 
 def test_the_bench_has_rows_of_every_policy() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import time
@@ -15,6 +16,7 @@ import pytest
 from captures import EPOCH_NS, pcap
 from jumbo_frames import MACS, TAG, TAGS, ipv4, ipv6, spread
 from jumbo_frames import traffic as mixed_traffic
+from weir_sim.cli import main
 from weir_sim.core import Core
 from weir_sim.jumbo.packet import JumboFormat, Packet, parse_packet
 from weir_sim.jumbo.wire import dissect
@@ -339,3 +341,29 @@ def test_limits_hold_and_nothing_is_merged_without(tmp_path: Path) -> None:
     assert max(sizes) <= 1000 and max(sizes) > 600
     replay(Options(source, out, "drop-tail", {}, 1e8))
     assert [p.data for p in read_capture(out)] == frames
+
+
+def test_the_command_merges_by_class_lets_pass_and_splits_a_capture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """weir-sim replay --merge class --match, --transit and --split, one behind the other, on real traffic."""
+    merged, passed, out = (tmp_path / f"{name}.pcap" for name in ("merged", "passed", "split"))
+    steps: tuple[tuple[Path, Path, tuple[str, ...]], ...] = (
+        (CAPTURE, merged, ("--link-rate", "1Gbit", "--speedup", "150", "--merge", "class", "--jfet", "100us",
+                           "--match", "10.0.0.0/8=1", "--match-default", "2")),
+        (merged, passed, ("--transit",)),
+        (passed, out, ("--split",)),
+    )  # fmt: skip
+    stats = []
+    for source, target, options in steps:
+        told = tmp_path / f"{target.stem}.json"
+        code = main(["replay", str(source), str(target), "--policy", "drop-tail", *options, "--stats", str(told)])
+        assert code == 0, capsys.readouterr().err
+        stats.append(json.loads(told.read_text()))
+    frames = [[p.data for p in read_capture(path)] for path in (CAPTURE, merged, passed, out)]
+    assert frames[1] == frames[2]
+    assert orders(frames[0]) == orders(frames[3])
+    built = [s["jumbo_out"]["packets"] for s in stats[:2]] + [s["jumbo_in"]["packets"] for s in stats[1:]]
+    assert built == 4 * [built[0]] and built[0] > 50
+    assert all(s["tx"] == stats[0]["rx"] for s in stats)
+    assert stats[1]["merged"] == stats[0]["merged"] and stats[0]["merged"]["packets"] > stats[0]["tx"]["packets"] / 4
