@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -278,6 +280,19 @@ ACTIONS = [
 @pytest.mark.parametrize(("cause", "ecn", "on", "action"), ACTIONS)
 def test_the_action_follows_the_table(cause: int, ecn: int, on: bool, action: int) -> None:
     assert answer(cause, ecn, FnParams(ecn=on)) == action
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_window_has_one_read_and_one_write_port() -> None:
+    """In the Verilog: 4096 packets' intervals (32 bits) and lengths (14 bits), read in one place and written in one."""
+    verilog = (ROOT / "build" / "rtl" / "units" / "Fn.v").read_text()
+    (name,) = re.findall(r"reg \[\d+:0\] (\w+) \[0:4095\];", verilog)
+    uses = re.findall(rf"^.*\b{name}\[.*$", verilog, re.M)
+    writes = [line for line in uses if re.match(rf"\s*{name}\[\w+\] <= ", line)]
+    reads = [line for line in uses if re.match(rf"\s*\w+ <= {name}\[\w+\];", line)]
+    assert (len(uses), len(writes), len(reads)) == (2, 1, 1), uses
 
 
 def test_the_count_is_of_packets_since_an_action_or_since_p_was_zero() -> None:

@@ -109,8 +109,8 @@ class Scene:
         self.core = Core(**({"egress": "mac"} | core))
         self.address = _addresses()
         device = self.core.device
-        #: cycles by which the verdicts of fast policies come earlier than in a build with RED or jumbo frames (admit.md)
-        late = device.capabilities.features >> 17 & 1 or "red" in device.capabilities.policies
+        #: cycles by which the verdicts of fast policies come earlier than in a build with RED, FN or jumbo frames (admit.md)
+        late = device.capabilities.features >> 17 & 1 or {"red", "fn"} & set(device.capabilities.policies)
         self.early = 0 if late else 5
         self.lfsr = Lfsr(seed)
         device.seed(seed)
@@ -281,6 +281,10 @@ class Check:
         for model in self.models:
             self._leave(model, cycle_of(self.scene.core.now_ns))
         self._outputs()
+        left = self.report.departures.total()
+        assert 20 * self.report.uncompared <= max(left, 20), (
+            f"{self.report.uncompared} of {left} departures are not compared"
+        )
         return self.report
 
     def _leave(self, model: Model, cycle: int) -> None:

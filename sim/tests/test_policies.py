@@ -478,10 +478,10 @@ def test_a_burst_of_two_latencies_keeps_up_with_the_line(policy: str) -> None:
         # two beats each, to queue 0; so IP frames of five beats find ten waiting, and for a while they all wait
         frames = [bytes(16)] * 20 + [udp_frame(42, rng.randrange(QUEUES), 2)[:34] for _ in range(28)]
         gaps = gaps_of_a_burst(("fn", policy, policy, "fn"), frames, seed)
-        assert sum(gaps[:30]) / 30 < 4.1 and max(gaps[30:]) <= 7
+        assert max(gaps[30:]) <= 7
         found += gaps[:30]
     print(f"{policy} beside fn: {sum(found) / len(found):.2f} cycles from decision to decision, {max(found)} at most")
-    assert 4 <= min(found) and max(found) <= 7
+    assert set(found) == {4}
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -86,8 +86,8 @@ def test_what_is_built_decides_as_the_golden_model_does(build: str) -> None:
     assert seen == set(BUILDS[build])
 
 
-def test_a_fast_arrival_waits_for_a_slow_commit_and_no_longer(build: str) -> None:
-    """Without RED the latencies are 5 and 20: arrivals four cycles apart can meet, and one waits for that."""
+def test_a_decision_every_four_cycles_without_red_too(build: str) -> None:
+    """Of both latencies: commits of arrivals four cycles apart fall between each other."""
     if "fn" not in BUILDS[build]:
         assert gaps_of_a_burst(("codel", "drop-tail") * 2, [bytes(16)] * 24, 9, preset=build) == [4] * 23
         return
@@ -96,10 +96,9 @@ def test_a_fast_arrival_waits_for_a_slow_commit_and_no_longer(build: str) -> Non
     for seed, policy in enumerate(p for p in BUILDS[build] if p != "fn"):
         frames = [bytes(16)] * 20 + [udp_frame(42, rng.randrange(QUEUES), 2)[:34] for _ in range(28)]
         gaps = gaps_of_a_burst(("fn", policy, policy, "fn"), frames, seed, preset=build)
-        assert max(gaps) <= 7 and sum(gaps[:30]) / 30 < 4.5
         found += gaps[:30]
     print(f"{build}: {sum(found) / len(found):.2f} cycles from decision to decision, {max(found)} at most")
-    assert min(found) == 4 and max(found) > 4, "no arrival has waited"
+    assert set(found) == {4}
 
 
 # ---- what is not

@@ -173,7 +173,7 @@ def _cycle(ns: int) -> int:
 
 
 def latency(preset: str) -> list[Row]:
-    """Latencies with avg > 0 after a long idle time, and the time between decisions under pressure."""
+    """Latencies with avg > 0 after a long idle time."""
     core = _core(preset, "ready")
     # A slot of 8 ms and a small weight: the average lives through a second of idle time.
     core.device.queue_replace(
@@ -208,25 +208,41 @@ def latency(preset: str) -> list[Row]:
         Row("first bit in to first bit out", max(first_bit), "cycles", "<= 40",
             f"64-byte frame, empty queue, RED, 0.1 ms to 1 s idle before it; avg {min(averages):.0f} to "
             f"{max(averages):.0f} bytes, up to {max(idle)} idle slots; the longest of {len(first_bit)}"),
-        Row("request to trace record, RED", max(recorded), "cycles", "",
+        Row("request to trace record, red, long idle", max(recorded), "cycles", "",
             "the same frames; the decision latency and the way of the record to the trace port: an upper bound"),
     ]  # fmt: skip
 
+    return rows
+
+
+def decisions(preset: str, policy: str) -> list[Row]:
+    """How long a policy takes to decide about a packet that is alone, and the time between decisions under pressure."""
+    core = _core(preset, "ready")
+    _configure(core, policy)
+    core.send(udp_frame(64), core.now_ns + 1_000_000)
+    core.run_idle()
+    words, times = core.trace_words()
+    records = trace.decode(words)
+    (arrival,) = np.flatnonzero(records["kind"] == trace.ARRIVAL)
+    recorded = _cycle(int(times[arrival])) - _cycle(int(records["time_ns"][arrival]))
+
     core = _core(preset, "ready")
     core.line = "raw"
-    for q in range(core.device.capabilities.queues):
-        core.device.queue_replace(q, policy="red", limit="200KB")
+    _configure(core, policy)
     count = 24
     core.send_many(bytes(16 * count), [16] * count, [core.now_ns + 1000] * count)
     core.run_idle()
     short = core.trace()
     requests = np.sort(short["time_ns"][short["kind"] == trace.ARRIVAL])
     if len(requests) != count:
-        raise BenchError(f"decision interval: {len(requests)} of {count} frames were decided")
+        raise BenchError(f"decision interval, {policy}: {len(requests)} of {count} frames were decided")
     interval = (_cycle(int(requests[-1])) - _cycle(int(requests[0]))) / (count - 1)
-    rows.append(Row("decision interval, one queue", round(interval, 3), "cycles", "<= 4",
-                    f"mean over {count} frames of 16 bytes, two beats each, without gaps"))  # fmt: skip
-    return rows
+    return [
+        Row(f"request to trace record, {policy}", recorded, "cycles", "",
+            "a 64-byte frame after 1 ms; the decision latency and the way of the record to the trace port: an upper bound"),
+        Row(f"decision interval, one queue, {policy}", round(interval, 3), "cycles", "<= 4",
+            f"mean over {count} frames of 16 bytes, two beats each, without gaps"),
+    ]  # fmt: skip
 
 
 def _configure(core: Core, policy: str, **limits: int) -> None:
@@ -639,6 +655,8 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
         ("model speed", lambda: model_speed(preset, frames)),
         ("latency", lambda: latency(preset)),
     ]
+    for policy in ("drop-tail", "red", *POLICIES):
+        work.append((f"decisions, {policy}", partial(decisions, preset, policy)))
     for policy in ("drop-tail", "red"):
         for overload in (False, True):
             for queues in (1, QUEUES):

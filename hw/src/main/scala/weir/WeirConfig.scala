@@ -88,9 +88,11 @@ case class WeirConfig(
   val groupCellWidth = 10
   /** A verdict reaches Admit this many cycles after its request: of a policy that answers within the decision latency
     * of the RED family, and of the others. Every policy of a class is awaited for the same time. A packet's flow is known
-    * before the end of it.
+    * before the end of it. Beside slow policies it is 10, not a multiple of four less than theirs: commits of arrivals four cycles
+    * apart never meet.
     */
-  val fastLatency: Int = policies.map(_.latency).filter(_ <= Policy.fast).max max (if (jumbo) Policy.fast else 5)
+  val fastLatency: Int = policies.map(_.latency).filter(_ <= Policy.fast).max max
+    (if (jumbo || policies.exists(_.latency > Policy.fast)) Policy.fast else 5)
   val slowLatency: Int = policies.map(_.latency).max max fastLatency
   /** the units of hardware that serve the policies */
   val engines: Seq[PolicyEngine] = policies.toSeq.sortBy(_.id).flatMap(_.engine).distinct
