@@ -4,7 +4,7 @@ Every task of every `.sby` file is one proof. Files are named from the repositor
 A task called `leak` (or `leak_…`) and every task of a `*.leak.sby` file holds a fault put there on purpose: it has
 to fail by an assertion, else the property could not see the fault. Engines that stop with an error prove nothing.
 
-Results: the table on the terminal, build/formal.json, and build/formal/<file>-<task>/ with logs and traces.
+Results: the table on the terminal, build/formal.json (with `--only` build/formal-only.json), and build/formal/<file>-<task>/ with logs and traces.
 """
 
 from __future__ import annotations
@@ -143,7 +143,9 @@ def main() -> int:
     print(f"{'proof':<40} {'kind':<26} {'time':>9}  result")
     with ThreadPoolExecutor(a.jobs) as pool:
         results = list(pool.map(lambda task: prove(task, a.timeout), tasks))
-    (ROOT / "build" / "formal.json").write_text(json.dumps([asdict(r) for r in results], indent=2) + "\n")
+    (ROOT / "build" / ("formal-only.json" if a.only else "formal.json")).write_text(
+        json.dumps([asdict(r) for r in results], indent=2) + "\n"
+    )
     broken = [r.proof for r in results if not r.ok]
     leaks = sum(task.leaks for task in tasks)
     verdict = f"wrong: {', '.join(broken)}; logs in build/formal/" if broken else "all as they should be"

@@ -67,7 +67,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, dict[str, formal.Result]]:
     monkeypatch.setattr("sys.argv", ["formal.py", *arguments])
     code = formal.main()
-    rows = json.loads((folder / "build" / "formal.json").read_text())
+    name = "formal-only.json" if "--only" in arguments else "formal.json"
+    rows = json.loads((folder / "build" / name).read_text())
     return code, {row["proof"]: formal.Result(**row) for row in rows}
 
 

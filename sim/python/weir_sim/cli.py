@@ -184,7 +184,8 @@ def _jumbo_report(a: argparse.Namespace) -> int:
 def _bench(a: argparse.Namespace) -> int:
     from .bench import run
 
-    return run(a.output, a.preset, a.quick, a.only)
+    name = "bench-only.json" if a.only or a.quick else "bench.json"
+    return run(a.output or native.root() / "build" / name, a.preset, a.quick, a.only)
 
 
 def _waves(a: argparse.Namespace) -> int:
@@ -292,7 +293,7 @@ def parser() -> argparse.ArgumentParser:
     p.set_defaults(run=_jumbo_report)
 
     p = verbs.add_parser("bench", help="measure the core and the model against their goals")
-    p.add_argument("--output", type=Path, default=native.root() / "build" / "bench.json", metavar="F.json", help="file of the figures (default build/bench.json)")  # fmt: skip # noqa: E501
+    p.add_argument("--output", type=Path, metavar="F.json", help="file of the figures (default build/bench.json; of some build/bench-only.json)")  # fmt: skip # noqa: E501
     p.add_argument("--preset", default="full", help="core to measure (default %(default)s)")
     p.add_argument("--quick", action="store_true", help="a tenth of the frames, for a look")
     p.add_argument("--only", default="", metavar="TEXT", help="only what has TEXT in its name: 'transit with MRED'")
