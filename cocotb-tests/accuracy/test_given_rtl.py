@@ -42,15 +42,15 @@ class Marked:
 
 def red_bytes(bench: Bench, p: float, law: str) -> Marked:
     """RED at an average that is held; p is p_b of a packet of the mean length."""
-    flags = {"after": 1 | 1 << 2, "after-wait": 2 | 1 << 2, "before": 1 | 2 << 2}[law]
-    times = 1.5 if law == "after-wait" else 0.5
-    p = p if law == "after-wait" else p / 2
+    flags = {"after": 1 | 1 << 2, "after-wait": 2 | 1 << 2, "before": 1 | 2 << 2, "geometric-bytes": 2 << 2}[law]
+    times = {"after-wait": 1.5, "geometric-bytes": 1.0}.get(law, 0.5)
+    p = p if times >= 1 else p / 2
     words = {"POLICY": 1, "RED_FLAGS": flags | 1 << 5, "RED_MAXP": int(2 * p * 2**32), "RED_MEAN": scaled(2**20 / LONG),
              "RED_SLOPE": scaled(2 * p / (MAX - MIN) * 2**17)}  # fmt: skip
     held = bench.hold_average(**words)
     real = 2 * p * (held - MIN) / (MAX - MIN)
     # of packets of a mean of 3/4
-    lengths = np.random.default_rng(2).choice([LENGTH, LONG], int(MARKS[True] * 1.25 * times / (0.75 * real)))
+    lengths = np.random.default_rng(2).choice([LENGTH, LONG], int(MARKS[times != 1] * 1.25 * times / (0.75 * real)))
     found = bench.outcomes(lengths)
     assert bench.average_is_still(held) and not (found == DROPPED).any()
     claim = Claim(law, np.full(lengths.size, real), lengths / LONG)
@@ -80,7 +80,8 @@ def fn(bench: Bench, p: float, uniform: bool, byte_mode: bool, growth: float) ->
 
     `growth` is what the rate grows by in T, of what it was; p is P at the first packet that counts."""
     first, packets_in_t = 3 * SIZE if growth else SIZE + 1, 80_000
-    gap = (118 if byte_mode else 68) + (14 if growth else 0)
+    # more packets are needed of independent draws, until the rate has grown by more
+    gap = (118 if byte_mode else 68) + (14 if growth else 0) + (30 if growth and byte_mode and not uniform else 0)
     t_ns = packets_in_t * gap
     count = first + int(3 * MARKS[uniform] / p)
     along = np.arange(count) / packets_in_t
@@ -137,6 +138,8 @@ CASES: dict[str, Callable[[Bench, float], Marked]] = {
     "fn-quadratic-geometric": quadratic(False, False),
     "fn-quadratic-uniform": quadratic(True, False),
     "fn-quadratic-uniform-bytes": quadratic(True, True),
+    "fn-quadratic-geometric-bytes": quadratic(False, True),
+    "red-geometric-bytes": lambda bench, p: red_bytes(bench, p * 4 / 3, "geometric-bytes"),
 }
 
 
