@@ -168,7 +168,7 @@ MUTANTS = (
     Mutant("Schedule", "grants against the shaper", "(allowed && room)", "room"),
     Mutant("Schedule", "grants against the egress", "(allowed && room)", "allowed"),
     Mutant("Schedule", "discards before the line is kept busy", "((! trim_sendable) || covered)", "1'b1"),
-    Mutant("Schedule", "discards never come first", "(&trim_sent)", "1'b0"),
+    Mutant("Schedule", "discards never come first", "(&trim_streak)", "1'b0"),
     Mutant("Schedule", "an empty queue keeps its deficit", "(empty[departure_payload_queue] && departure_payload_last)", "1'b0"),
     Mutant("Schedule", "a quantum for every packet", "((! choice_strictly) && (! choice_stays))", "(! choice_strictly)"),
     Mutant("Schedule", "queue 2 follows itself", "(turn < 2'b10)", "(turn <= 2'b10)"),

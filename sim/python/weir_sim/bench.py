@@ -204,15 +204,13 @@ def latency(preset: str) -> list[Row]:
         idle.append(int(records["idle_slots"][arrival]))
     if min(averages) <= 0 or max(idle) <= 0:
         raise BenchError(f"latency: avg {min(averages)}, {max(idle)} idle slots; the case asks for both above 0")
-    rows = [
+    return [
         Row("first bit in to first bit out", max(first_bit), "cycles", "<= 40",
             f"64-byte frame, empty queue, RED, 0.1 ms to 1 s idle before it; avg {min(averages):.0f} to "
             f"{max(averages):.0f} bytes, up to {max(idle)} idle slots; the longest of {len(first_bit)}"),
         Row("request to trace record, red, long idle", max(recorded), "cycles", "",
             "the same frames; the decision latency and the way of the record to the trace port: an upper bound"),
     ]  # fmt: skip
-
-    return rows
 
 
 def decisions(preset: str, policy: str) -> list[Row]:

@@ -276,8 +276,8 @@ class Admit(c: WeirConfig) extends Component {
     }
   }
   val fast = new Flight(c.fastLatency, !request.late)
-  val slowFlight = (c.slowLatency != c.fastLatency) generate new Flight(c.slowLatency, request.late)
-  private val flights = Seq(fast) ++ Option(slowFlight)
+  private val flights = if (c.slowLatency == c.fastLatency) Seq(fast)
+  else Seq(fast, new Flight(c.slowLatency, request.late))
 
   /** Three cycles before the verdict `read` points to its context already. */
   if (c.jumbo) {

@@ -119,7 +119,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     val asked = RegInit(False)
 
     /** few chains wait to be given back */
-    val freed = Bool()
+    val freed = RegInit(True)
     val starting = !active && jobs.pop.valid && credit.free && freed
     jobs.pop.ready := starting
     val lastWord = left === 1
@@ -283,7 +283,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     finished.io.push.valid := reader.finished
     finished.io.push.payload := reader.chain
     /** one is on its way, another may be started */
-    reader.freed := RegNext(finished.io.occupancy === 0) init True
+    reader.freed := finished.io.occupancy === 0
     io.free << StreamArbiterFactory().lowerFirst.noLock.on(Seq(discarded.io.pop, finished.io.pop))
   }
 }

@@ -91,11 +91,11 @@ class Schedule(c: WeirConfig) extends Component {
     val queue = OHToUInt(OHMasking.first(wanted)).resize(c.queueWidth)
     val last = RegInit(False)
     /** grants to send since the last one to discard */
-    val sent = Reg(UInt(7 bits)) init 0
+    val streak = Reg(UInt(7 bits)) init 0
     private val sendable = any && io.allowed && !io.hold
-    val now = wanted.orR && Mux(io.linkUp, !sendable || io.covered || sent.andR, !(last && sends))
+    val now = wanted.orR && Mux(io.linkUp, !sendable || io.covered || streak.andR, !(last && sends))
     val granting = now && free
-    when(io.grant.valid)(sent := (now || wanted === 0) ? U(0, 7 bits) | sent + 1)
+    when(io.grant.valid)(streak := (now || wanted === 0) ? U(0, 7 bits) | streak + 1)
     when(free && (sends || wanted.orR || io.partial))(last := now || io.slot)
   }
   /** in turn with grants to send, behind those to discard heads */

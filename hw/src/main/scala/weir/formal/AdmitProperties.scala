@@ -4,50 +4,25 @@ import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.{Policy, WeirConfig}
-import weir.aqm.{Admit, Cause, PerQueue, PolicyVerdict}
-import weir.buffer.{Arrival, Fill}
-import weir.csr.QueueConfig
+import weir.aqm.{Admit, Cause, PerQueue}
+import weir.buffer.Arrival
 
 /** Every arrival leads to one outcome, in order: a link, or its chain given back and its change of `q` refunded; with
   * its own chain, length and queue. A descriptor that was taken is linked or given back, never both, and nothing is
   * linked without one. The queue of arrivals never overflows. Decisions are four cycles apart or more. No policy but
   * the queue's own drops or marks, and none what is exempt; what is beyond a limit in bytes or packets is dropped.
   *
-  * The environment sends arrivals whenever `room` was high in the cycle before. All else is free in every cycle: which
-  * queues hold or stall, whether there is a descriptor, what the policy says (with a cause of its own, as proved for
-  * Red), fills, limits, policies.
+  * The environment is that of [[AdmitInputs]]: all but the arrivals is free in every cycle, also whether there is a descriptor. What the
+  * policy says has a cause of its own, as proved for Red.
   *
   * @param leak None, or `room`, high with two free places (only the overflow is looked for); or `descriptor`, one that
   *             was taken for an arrival that is dropped is never given back; or `exempt`, which is treated as others
   */
-class AdmitProperties(c: WeirConfig, leak: Option[String]) extends Properties {
-  val dut: Admit = new Admit(c) {
-    if (leak.contains("room")) io.room.removeAssignments() := RegNext(waiting.io.availability > 1) init True
-    if (leak.contains("descriptor")) io.giveDescriptor.valid.removeAssignments() := False
-    if (leak.contains("exempt")) fast.exempt.removeAssignments() := False
-  }
+class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c, new LeakyAdmit(c, leak)) {
   private val latency = c.fastLatency
-  val arrival = any(Flow(Arrival(c)))
-  assume(!arrival.valid || before(dut.io.room))
-  dut.io.arrival << arrival
-  val config = any(Vec(QueueConfig(c), c.queues))
-  val fill = any(Vec(Fill(c), c.queues))
-  dut.io.config := config
-  dut.io.fill := fill
-  dut.io.sharedCells := any(UInt(15 bits))
-  dut.io.sharedUsed := any(UInt(15 bits))
-  dut.io.nowNs := any(c.time)
-  val hold = any(Bits(c.queues bits))
-  dut.io.hold := hold
   // the way to a full queue, 33 cycles deep, is shown to the solver
   if (leak.contains("room")) assume(hold.andR && (arrival.valid || !before(dut.io.room)))
-  dut.io.stall := any(Bits(c.queues bits))
-  dut.io.draw := any(UInt(c.drawWidth bits))
-  val verdict = any(Flow(PolicyVerdict(c)))
-  assume(verdict.cause <= Cause.forced)
-  dut.io.verdicts(0) << verdict
   dut.io.descriptor.valid := any(Bool())
-  dut.io.descriptor.payload := any(c.descriptorId)
 
   /** The arrivals before s0. */
   val fifo = new Area {

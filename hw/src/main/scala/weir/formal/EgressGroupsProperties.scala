@@ -4,26 +4,20 @@ import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.buffer.Descriptor
 import weir.egress.Egress
 
 /** Egress of a core with jumbo frames: its FIFOs never overflow, whatever Pack does; every chain is freed once; what Pack gets is
   * each frame's description once and the words of its packets, and when all of it has left nothing is kept.
   *
-  * The environment is the core's: grants while there is room and no group departs, four or more cycles apart; a group's one to three
-  * packets depart three cycles later, four or more apart, six behind a group; a policy may refuse all, and any packet of a group but the last that is left may be
-  * discarded. Words three cycles after `read`, lookups accepted every second cycle and answered two cycles later. Pack takes a frame, then its
-  * words; arrivals give cells back in one cycle of four.
+  * The environment is that of [[EgressInputs]]: grants while there is room and no group departs, four or more cycles apart; a group's one to
+  * three packets depart three cycles later, four or more apart, six behind a group; a policy may refuse all, and any packet of a group but the
+  * last that is left may be discarded. Pack takes a frame, then its words.
   *
   * @param longest bytes of a packet at most
   * @param leak    None, or `credit`: reads take none; or `twice`: what is discarded is read too
   */
-class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String]) extends Properties {
-  val dut: Egress = new Egress(c, frames = 4, packets = 8) {
-    if (leak.contains("credit")) when(io.read.valid)(credit.used := credit.used)
-    if (leak.contains("twice")) jobs.push.valid.removeAssignments() := io.departure.valid
-  }
-
+class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String])
+    extends EgressInputs(c, longest, new LeakyEgress(c, leak)) {
   /** Grants, and the departures of what was granted. */
   val group = new Area {
     val left = Reg(UInt(2 bits)) init 0
@@ -68,13 +62,7 @@ class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String]) 
   dut.io.grant.discard := group.discard
   dut.io.grant.cause := 0
 
-  val descriptor = Descriptor(c)
-  descriptor.assignFromBits(B(0, widthOf(descriptor) bits))
-  descriptor.length.removeAssignments() := any(c.length)
-  descriptor.chain.first.removeAssignments() := any(c.cellId)
-  descriptor.chain.cells.removeAssignments() := ((descriptor.length + 63) >> 6).resized
   descriptor.member.removeAssignments() := !group.first
-  assume(descriptor.length >= 14 && descriptor.length <= longest)
   assume(descriptor.length >= 34 || group.count === 1)
   private val departure = dut.io.departure
   departure.payload.assignFromBits(B(0, widthOf(departure.payload) bits))
@@ -85,20 +73,6 @@ class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String]) 
   departure.first.removeAssignments() := group.first
   departure.last.removeAssignments() := group.last
   departure.descriptor.removeAssignments() := descriptor
-
-  val coming = Vec.fill(3)(RegInit(False))
-  coming(0) := dut.io.read.valid
-  for (n <- 1 to 2) coming(n) := coming(n - 1)
-  dut.io.word.valid := coming(2)
-  dut.io.word.payload := 0
-  val slot = RegInit(False)
-  slot := !slot
-  dut.io.lookup.ready := slot
-  dut.io.next.valid := Delay(dut.io.lookup.fire, 2, init = False)
-  dut.io.next.payload := any(c.cellId)
-  val busy = History(!dut.io.free.ready, 1 to 3, init = False)
-  dut.io.free.ready := any(Bool())
-  assume(dut.io.free.ready || !busy.reduce(_ || _))
 
   /** Pack: a frame, then the words of its packets. */
   val pack = new Area {
@@ -123,21 +97,11 @@ class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String]) 
 
   val fits = Seq(dut.fifo.io.push, dut.packing.groups.io.push, dut.freeing.discarded.io.push, dut.freeing.finished.io.push)
     .map(s => (s.valid.pull(), s.ready.pull()))
-  val used = dut.credit.used.pull()
   val pending = dut.pending.count.pull()
   /** packets that are to be read, from departure to the end of their words at Pack */
   val unread = Reg(UInt(4 bits)) init 0
   unread := unread + (departure.valid && !departure.discard).asUInt - (pack.word.fire && pack.word.last).asUInt
-  /** chains that were handed over and not freed; one cell is watched, which is the first of one chain at a time */
-  val holding = Reg(UInt(4 bits)) init 0
-  holding := holding + departure.valid.asUInt - dut.io.free.fire.asUInt
-  val cell = some(c.cellId)
-  val out = RegInit(False)
-  val departs = departure.valid && descriptor.chain.first === cell
-  assume(!(departs && out))
-  val frees = dut.io.free.fire && dut.io.free.first === cell
-  when(departs)(out := True)
-  when(frees)(out := False)
+  val chains = new Chains
 
   when(running) {
     for ((valid, ready) <- fits) when(valid)(assert(ready))
@@ -145,9 +109,8 @@ class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String]) 
     assert(pending <= 4)
     when(pack.open && pack.word.valid && pack.packets === 0)(assert(False))
     when(pack.word.fire)(assert(unread =/= 0))
-    when(frees)(assert(out || departs))
     when(!dut.io.busy && group.left === 0 && settled) {
-      assert(unread === 0 && !pack.open && holding === 0)
+      assert(unread === 0 && !pack.open && chains.holding === 0)
     }
     cover(pack.ends && dut.io.group.valid)
     cover(pack.packets === 3)

@@ -79,7 +79,7 @@ class Pack(c: WeirConfig) extends Component {
     private def kept(lane: Int) = if (lane == 15) full else full || bytes > lane
     val keep = B(for (lane <- 0 until 8) yield upper ? kept(lane + 8) | kept(lane))
     private def half(lane: Int) = upper ? word.data(width + 8 * lane, 8 bits) | word.data(8 * lane, 8 bits)
-    /** jumbo frames in transit, as they were taken */
+    /** jumbo frames in transit, as they were taken; Egress grants no more than 96 frames ahead */
     val patches = StreamFifo(PatchJob(c), 128, latency = 2)
     patches.io.push.valid := io.group.fire && io.group.grouped && io.group.transit
     patches.io.push.gone := io.group.gone
