@@ -10,7 +10,7 @@ from golden.params import ONE36
 from renewal import METHODS, fast_marks, law, operating_point
 
 UPDATES = 1_000_000
-PACKETS = 1_000_000
+PACKETS = 2_000_000
 BUFFER_BYTES = 1 << 20
 BUFFER_PACKETS = 16384
 SEED = 1

@@ -56,6 +56,12 @@ def before(p: Floats, size: Floats, n: Floats) -> Floats:
     return _clamped(scaled, 1 - n * scaled)
 
 
+def before_wait(p: Floats, size: Floats, n: Floats) -> Floats:
+    """Floyd & Jacobson's with ns-2's wait_."""
+    scaled = geometric_bytes(p, size, n)
+    return np.where(n * scaled < 1, 0.0, _clamped(scaled, 2 - n * scaled))
+
+
 def after(p: Floats, size: Floats, n: Floats) -> Floats:
     """ns-2: spread by the bytes since, over the mean, then scaled."""
     return _clamped(p * size, 1 - np.cumsum(size) * p)
@@ -73,6 +79,7 @@ HAZARDS: dict[str, Hazard] = {
     "fn-uniform": fn_uniform,
     "fn-bytes": fn_bytes,
     "before": before,
+    "before-wait": before_wait,
     "after": after,
     "after-wait": after_wait,
 }

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from math import sqrt
 
-from golden.lfsr import Lfsr, leap
+from scipy.stats import norm
+
+from golden.lfsr import RESET_STATE, Lfsr
 from golden.params import GEOMETRIC, UNIFORM, UNIFORM_WAIT, RedParams, scaled
 from golden.red import BAND, NOT_ECT, Red, probability, region
 
@@ -21,10 +24,19 @@ class Law:
     mean: Fraction
     variance: Fraction
 
-    def deviation(self, marks: int, packets: int) -> float:
-        """How many sigma `marks` of `packets` are away; sigma = sqrt(n Var / mean^3)."""
-        sigma = sqrt(packets * self.variance / self.mean**3)
-        return (marks - float(packets / self.mean)) / sigma
+    def sigma(self, packets: int) -> float:
+        """Of the number of marks: sqrt(n Var / mean^3)."""
+        return sqrt(packets * self.variance / self.mean**3)
+
+    def deviation(self, marks: float, packets: int) -> float:
+        """How many sigma `marks` of `packets` are away."""
+        return (marks - float(packets / self.mean)) / self.sigma(packets)
+
+    def chance_to_pass_for(self, claimed: Law, packets: int) -> float:
+        """That the marks of this law are within 3 sigma of another one's; the number of marks is normal."""
+        away = claimed.deviation(float(packets / self.mean), packets)
+        wide = self.sigma(packets) / claimed.sigma(packets)
+        return float(norm.cdf((3 - away) / wide) - norm.cdf((-3 - away) / wide))
 
 
 def spread_probability(method: int, p: Fraction, count: int) -> Fraction:
@@ -75,21 +87,23 @@ def golden_marks(params: RedParams, average: int, packets: int, seed: int) -> li
     return marks
 
 
+@cache
+def draws(packets: int, seed: int = RESET_STATE) -> list[int]:
+    """The same for each point of a test."""
+    return Lfsr(seed).draws(packets)
+
+
 def fast_marks(params: RedParams, average: int, packets: int, seed: int) -> list[int]:
     """The same marks from the same integer arithmetic, reduced to what a constant average leaves of it."""
     if region(average, params) != BAND:
         raise ValueError(f"average={average} is outside the band of {params}")
     p = probability(average, params)
-    state = Lfsr(seed).state
     threshold = {GEOMETRIC: 0, UNIFORM: 0, UNIFORM_WAIT: 1 << 52}[params.spread]
     spread = 0 if params.spread == GEOMETRIC else 1
     shift = 29 if params.spread == UNIFORM_WAIT else 28
     marks = []
     count = -1
-    step = leap
-    for i in range(packets):
-        state = step(state)
-        draw = state >> 8 & 0xFFFFFF
+    for i, draw in enumerate(draws(packets, seed)):
         count += 1
         if draw << shift < p * ((1 << 20) + spread * (draw * (count << 20) >> 24)) and p * count << 20 >= threshold:
             marks.append(i)

@@ -33,6 +33,7 @@ def test_the_drop_rate_is_within_three_sigma_of_the_law(method: int, p: Fraction
 def test_a_probability_off_by_ten_percent_is_rejected(method: int, p: Fraction, factor: Fraction) -> None:
     params, average, _ = operating_point(p * factor, method)
     _, _, claimed = operating_point(p, method)
+    assert law(method, p * factor).chance_to_pass_for(law(method, p), figures.PACKETS) < 1e-3
     marks = len(fast_marks(params, average, figures.PACKETS, figures.SEED))
     assert abs(law(method, claimed).deviation(marks, figures.PACKETS)) > 3
 
@@ -50,6 +51,7 @@ def test_a_probability_off_by_ten_percent_is_rejected(method: int, p: Fraction, 
 )
 def test_one_spreading_taken_for_another_is_rejected(made: int, claimed: int, p: Fraction) -> None:
     params, average, real = operating_point(p, made)
+    assert law(made, p).chance_to_pass_for(law(claimed, p), figures.PACKETS) < 1e-3
     marks = len(fast_marks(with_method(params, made), average, figures.PACKETS, figures.SEED))
     assert abs(law(claimed, real).deviation(marks, figures.PACKETS)) > 3
 

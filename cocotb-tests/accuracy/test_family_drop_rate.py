@@ -37,6 +37,7 @@ def test_mode_2_drops_at_gain_times_p_and_ten_percent_are_seen(p_b: Fraction, ga
     marks, p = gained_marks(p_b, gain, UNIFORM_WAIT, PACKETS)
     assert abs(law(GEOMETRIC, p).deviation(marks, PACKETS)) <= 3
     for factor in (Fraction(9, 10), Fraction(11, 10)):
+        assert law(GEOMETRIC, p).chance_to_pass_for(law(GEOMETRIC, p * factor), PACKETS) < 1e-3
         assert abs(law(GEOMETRIC, p * factor).deviation(marks, PACKETS)) > 3
 
 
@@ -78,6 +79,7 @@ def test_ared_drops_at_the_rate_of_its_max_p_and_ten_percent_are_seen(max_p: Fra
     marks = len(fast_marks(params, average, figures.PACKETS, figures.SEED))
     assert abs(law(spread, exact).deviation(marks, figures.PACKETS)) <= 3
     for factor in (Fraction(9, 10), Fraction(11, 10)):
+        assert law(spread, exact).chance_to_pass_for(law(spread, exact * factor), figures.PACKETS) < 1e-3
         assert abs(law(spread, exact * factor).deviation(marks, figures.PACKETS)) > 3
 
 

@@ -42,8 +42,14 @@ class Marked:
 
 def red_bytes(bench: Bench, p: float, law: str) -> Marked:
     """RED at an average that is held; p is p_b of a packet of the mean length."""
-    flags = {"after": 1 | 1 << 2, "after-wait": 2 | 1 << 2, "before": 1 | 2 << 2, "geometric-bytes": 2 << 2}[law]
-    times = {"after-wait": 1.5, "geometric-bytes": 1.0}.get(law, 0.5)
+    flags = {
+        "after": 1 | 1 << 2,
+        "after-wait": 2 | 1 << 2,
+        "before": 1 | 2 << 2,
+        "before-wait": 2 | 2 << 2,
+        "geometric-bytes": 2 << 2,
+    }[law]
+    times = {"after-wait": 1.5, "before-wait": 1.5, "geometric-bytes": 1.0}.get(law, 0.5)
     p = p if times >= 1 else p / 2
     words = {"POLICY": 1, "RED_FLAGS": flags | 1 << 5, "RED_MAXP": int(2 * p * 2**32), "RED_MEAN": scaled(2**20 / LONG),
              "RED_SLOPE": scaled(2 * p / (MAX - MIN) * 2**17)}  # fmt: skip
@@ -139,6 +145,7 @@ CASES: dict[str, Callable[[Bench, float], Marked]] = {
     "fn-quadratic-uniform": quadratic(True, False),
     "fn-quadratic-uniform-bytes": quadratic(True, True),
     "fn-quadratic-geometric-bytes": quadratic(False, True),
+    "red-before-wait": lambda bench, p: red_bytes(bench, p, "before-wait"),
     "red-geometric-bytes": lambda bench, p: red_bytes(bench, p * 4 / 3, "geometric-bytes"),
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from math import sqrt
 from random import Random
 
@@ -12,11 +11,13 @@ import pytest
 
 from golden.bottleneck import simulate
 from golden.lfsr import Lfsr
+from golden.params import GEOMETRIC
 from golden.pi import NS_MAX, ONE, TOP, Gain
 from golden.pi2 import DEFAULTS, TOP32, Pi2, Pi2Params, decide_classic, decide_low_latency, leave, pairs
 from golden.red import ACCEPT, CE, DROP, ECT0, ECT1, FORCED, MARK, NONE, NOT_ECT
+from renewal import Law, draws, law
 
-PACKETS = 1_000_000
+PACKETS = 2_000_000
 #: |p' - p'*| of a tick from the same p': two truncated terms; and the double's own rounding
 STEP = 2 * 2.0**-48
 DOUBLE = 2.0**-49
@@ -93,11 +94,6 @@ def test_every_tick_and_verdict_is_the_rfcs_beyond_the_bound() -> None:
     assert ("classic", False, MARK) in seen and ("low", False, MARK) in seen and ("low", True, MARK) in seen
 
 
-@cache
-def _draws() -> list[int]:
-    return Lfsr().draws(PACKETS)
-
-
 def _at(base: float) -> Pi2:
     """A queue with that p'."""
     model = Pi2()
@@ -106,8 +102,12 @@ def _at(base: float) -> Pi2:
     return model
 
 
-def _deviation(hits: int, p: float) -> float:
-    return (hits - PACKETS * p) / sqrt(PACKETS * p * (1 - p))
+def _law(p: float) -> Law:
+    return law(GEOMETRIC, Fraction(p))
+
+
+def _fits(hits: int, p: float) -> bool:
+    return abs(_law(p).deviation(hits, PACKETS)) <= 3
 
 
 @pytest.mark.parametrize("base", [0.06, 0.15, 0.3])
@@ -115,25 +115,27 @@ def _deviation(hits: int, p: float) -> float:
 def test_the_classic_rate_is_the_square(base: float, factor: float, accepted: bool) -> None:
     """p' off by 6 % is p_C off by more than 10 %."""
     model = _at(base * factor)
-    drops = sum(decide_classic(model, NOT_ECT, draw, True).action == DROP for draw in _draws())
-    assert (abs(_deviation(drops, base * base)) <= 3) == accepted
+    drops = sum(decide_classic(model, NOT_ECT, draw, True).action == DROP for draw in draws(PACKETS))
+    assert _fits(drops, base * base) == accepted
+    assert accepted or _law((base * factor) ** 2).chance_to_pass_for(_law(base * base), PACKETS) < 1e-3
 
 
 @pytest.mark.parametrize("base", [0.01, 0.06, 0.3])
 @pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (0.9, False), (1.1, False)])
 def test_the_coupled_rate_is_k_times_the_base(base: float, factor: float, accepted: bool) -> None:
     model = _at(base * factor)
-    marks = sum(decide_low_latency(model, ECT1, draw).action == MARK for draw in _draws())
-    assert (abs(_deviation(marks, 2 * base)) <= 3) == accepted
+    marks = sum(decide_low_latency(model, ECT1, draw).action == MARK for draw in draws(PACKETS))
+    assert _fits(marks, 2 * base) == accepted
+    assert accepted or _law(2 * base * factor).chance_to_pass_for(_law(2 * base), PACKETS) < 1e-3
 
 
 def test_in_overload_both_queues_drop_alike() -> None:
     model = _at(0.6)
     assert model.over_classic and model.over_coupled
-    low = [decide_low_latency(model, ECT1, draw).action for draw in _draws()]
-    assert abs(_deviation(low.count(DROP), 0.36)) <= 3
+    low = [decide_low_latency(model, ECT1, draw).action for draw in draws(PACKETS)]
+    assert _fits(low.count(DROP), 0.36)
     assert low.count(ACCEPT) == 0, "k p' is 1: what is not dropped is marked"
-    assert all(decide_classic(model, ECT0, draw, True).action in (DROP, ACCEPT) for draw in _draws()[:1000])
+    assert all(decide_classic(model, ECT0, draw, True).action in (DROP, ACCEPT) for draw in draws(PACKETS)[:1000])
 
 
 def test_the_step_marks_late_packets_of_the_l_queue_that_are_not_alone() -> None:

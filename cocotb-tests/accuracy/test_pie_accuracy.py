@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from math import sqrt
 from random import Random
 
 import pytest
 
-from golden.lfsr import Lfsr
+from golden.params import GEOMETRIC
 from golden.pi import NS_MAX, ONE, TOP, Deadlines, Delay, Gain, control
 from golden.pie import DEFAULTS, FIFTH, SCALES, Pie, PieParams, tuned
 from golden.pie_oracle import Natural, OraclePie
 from golden.red import ACCEPT, CE, DROP, ECT0, ECT1, MARK, NONE, NOT_ECT
+from renewal import draws, law
 
 #: |p - p*| of one tick that starts from the same p: two truncated terms, the scaling, the decay; and the double's own rounding
 STEP = 4 * 2.0**-48
 DOUBLE = 2.0**-49
-PACKETS = 1_000_000
+PACKETS = 2_000_000
 POINTS = (Fraction(3, 1000), Fraction(21, 1000), Fraction(77, 1000))
 
 
@@ -145,25 +145,16 @@ def _without_decay(oracle: OraclePie, current_qdelay: float, real=OraclePie.calc
 # ---- rate and spacing
 
 
-@cache
-def _draws() -> list[int]:
-    return Lfsr().draws(PACKETS)
-
-
 def _drops(p: Fraction) -> list[int]:
     model = Pie()
     model.p, model.allowed, model.calm = int(p * ONE), False, False
-    return [i for i, draw in enumerate(_draws()) if model.decide(100_000, NOT_ECT, draw, DEFAULTS).action == DROP]
-
-
-def _deviation(drops: int, p: Fraction) -> float:
-    return (drops - float(PACKETS * p)) / sqrt(float(PACKETS * p * (1 - p)))
+    return [i for i, draw in enumerate(draws(PACKETS)) if model.decide(100_000, NOT_ECT, draw, DEFAULTS).action == DROP]
 
 
 @pytest.mark.parametrize("p", POINTS, ids=lambda p: f"p={float(p)}")
 def test_the_drop_rate_and_the_spacing_are_those_of_independent_draws(p: Fraction) -> None:
     drops = _drops(p)
-    assert abs(_deviation(len(drops), p)) <= 3
+    assert abs(law(GEOMETRIC, p).deviation(len(drops), PACKETS)) <= 3
     gaps = [b - a for a, b in zip(drops, drops[1:], strict=False)]
     variance = sum((g - float(1 / p)) ** 2 for g in gaps) / len(gaps)
     # the variance of a geometric gap's square deviation is about 8/p^4
@@ -173,7 +164,8 @@ def test_the_drop_rate_and_the_spacing_are_those_of_independent_draws(p: Fractio
 @pytest.mark.parametrize("p", POINTS, ids=lambda p: f"p={float(p)}")
 @pytest.mark.parametrize("factor", [Fraction(9, 10), Fraction(11, 10)], ids=["-10%", "+10%"])
 def test_a_probability_off_by_ten_percent_is_rejected(p: Fraction, factor: Fraction) -> None:
-    assert abs(_deviation(len(_drops(p * factor)), p)) > 3
+    assert law(GEOMETRIC, p * factor).chance_to_pass_for(law(GEOMETRIC, p), PACKETS) < 1e-3
+    assert abs(law(GEOMETRIC, p).deviation(len(_drops(p * factor)), PACKETS)) > 3
 
 
 # ---- rules one by one
