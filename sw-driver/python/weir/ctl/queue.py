@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,6 +29,15 @@ COMMANDS = ("show", "list", "replace", "add", "change", "del", "delete", "help")
 _STATES = ("on", "off", "yes", "no", "true", "false", "1", "0")
 
 
+def elsewhere(word: str, known: Mapping[str, weir.Parameter]) -> str:
+    """ ", it is … here" if that is what a paper or another tool calls a parameter."""
+    sought = word.lower().removesuffix("_")
+    for name, parameter in known.items():
+        if sought in [w.lower().removesuffix("_") for w in re.split("[ ,;]+", parameter.source)]:
+            return f", it is {name} here"
+    return ""
+
+
 def settings(words: Words, policy: weir.Policy) -> dict[str, str]:
     """NAME VALUE pairs of a policy; flags may come without a value."""
     known = {p.name: p for p in policy.parameters}
@@ -40,7 +50,9 @@ def settings(words: Words, policy: weir.Policy) -> dict[str, str]:
         inverse = name not in known and name.startswith("no") and known.get(name[2:].lstrip("_"))
         parameter = known.get(name) or (inverse if inverse and inverse.kind == "flag" else None)
         if parameter is None:
-            raise Refusal(f"{policy.name} has no parameter '{word}'{near(name, known)}; it has {', '.join(known)}")
+            raise Refusal(
+                f"{policy.name} has no parameter '{word}'{elsewhere(name, known) or near(name, known)}; it has {', '.join(known)}"
+            )
         if parameter.name in found:
             raise Refusal(f"{parameter.name} is given twice")
         if inverse:
