@@ -1,7 +1,7 @@
 """Size of every policy's unit on an ECP5: `make area`.
 
 yosys synthesises each unit alone, as generated for `ten-gig` (four queues). What a build saves by leaving a policy out
-is its unit; red, isred and ared share one, so the cost of the latter two is the difference. Writes build/area.json.
+is its unit; red, isred and ared share one, so the cost of the latter two is the difference to red. Writes build/area.json.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ BIN = Path(sys.executable).parent
 UNITS = {
     "DtEcn": "dt-ecn",
     "RedPolicy": "red",
+    "RedIsred": "red, isred",
+    "RedAred": "red, ared",
     "RedFamily": "red, isred, ared",
     "Fn": "fn",
     "Pie": "pie",
     "Codel": "codel",
     "Pi2": "pi2",
+    "Trim": "drop from front, every build",
 }
 """Unit in weir.Units: the policies that it serves."""
 
@@ -77,10 +80,10 @@ def main() -> int:
     except AreaError as error:
         print(f"area: {error}", file=sys.stderr)
         return 1
-    print(f"{'policies':<18} {'LUT4':>6} {'FF':>6} {'RAM16x4':>8} {'EBR':>4} {'DSP':>4}")
+    print(f"{'policies':<28} {'LUT4':>6} {'FF':>6} {'RAM16x4':>8} {'EBR':>4} {'DSP':>4}")
     for policies, size in zip(UNITS.values(), sizes, strict=True):
         print(
-            f"{policies:<18} {size['lut4']:>6} {size['ff']:>6} {size['ram16x4']:>8} {size['ebr']:>4} {size['dsp']:>4}"
+            f"{policies:<28} {size['lut4']:>6} {size['ff']:>6} {size['ram16x4']:>8} {size['ebr']:>4} {size['dsp']:>4}"
         )
     out = ROOT / "build" / "area.json"
     out.write_text(

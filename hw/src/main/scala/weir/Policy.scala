@@ -36,15 +36,24 @@ object Policy {
     val engine: Option[PolicyEngine] = None
     val registers: Seq[Register] = Nil
   }
+  // those that presets and units ask for by name
   lazy val Red: Policy = aqm.RedFamily.Red
   lazy val DtEcn: Policy = aqm.DtEcn
   lazy val Isred: Policy = aqm.RedFamily.Isred
   lazy val Fn: Policy = aqm.Fn.Policy
   lazy val Ared: Policy = aqm.RedFamily.Ared
-  lazy val Pie: Policy = aqm.PieEngine.Pie
   lazy val Codel: Policy = aqm.Codel
-  lazy val Pi2: Policy = aqm.Pi2Engine.Pi2
 
   /** Every policy there is, in order of number. */
-  lazy val all: Seq[Policy] = Seq(DropTail, Red, DtEcn, Isred, Fn, Ared, Pie, Codel, Pi2)
+  lazy val all: Seq[Policy] = Seq(
+    DropTail,
+    aqm.RedFamily.Red,
+    aqm.DtEcn,
+    aqm.RedFamily.Isred,
+    aqm.Fn.Policy,
+    aqm.RedFamily.Ared,
+    aqm.PieEngine.Pie,
+    aqm.Codel,
+    aqm.Pi2Engine.Pi2
+  )
 }

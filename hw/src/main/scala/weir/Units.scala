@@ -2,7 +2,7 @@ package weir
 
 import spinal.core._
 
-/** Everything that is generated and tested apart from a whole core. A new unit is one line here. */
+/** Everything that is generated and tested apart from a whole core. A new unit is one line here, that of a policy none. */
 object Units {
   private val c = WeirConfig.preset("ten-gig")
   /** RED without the policies that share its unit. */
@@ -15,6 +15,11 @@ object Units {
   private val smallest = WeirConfig("smallest", cells = 8, descriptors = 4, traceDepth = 4)
   private val tiny = WeirConfig("tiny", queues = 2, cells = 8, descriptors = 4)
   private val grouped = tiny.copy(jumbo = true)
+
+  /** The policies' units as they are in a core, by the name of the engine; those of the RED family are below, each by itself. */
+  private def engines: Seq[(String, () => Component)] =
+    for (engine <- Policy.all.flatMap(_.engine).distinct if engine != aqm.RedFamily)
+      yield engine.name.capitalize -> (() => aqm.Resting.unit(c, engine))
 
   /** Units with a bench in `cocotb-tests/`; the name is the file's and the top module's. */
   val all: Seq[(String, () => Component)] = Seq(
@@ -30,13 +35,10 @@ object Units {
     "Ewma" -> (() => new aqm.Ewma(red)),
     "Red" -> (() => new aqm.Red(red)),
     "RedPolicy" -> (() => new aqm.RedPolicy(red)),
+    "RedIsred" -> (() => new aqm.RedPolicy(red.copy(policies = red.policies + Policy.Isred))),
+    "RedAred" -> (() => new aqm.RedPolicy(red.copy(policies = red.policies + Policy.Ared))),
     "RedFamily" -> (() => new aqm.RedPolicy(red.copy(policies = red.policies ++ Set(Policy.Isred, Policy.Ared)))),
-    "Fn" -> (() => aqm.Resting.unit(c, aqm.Fn)),
-    "Pie" -> (() => aqm.Resting.unit(c, aqm.PieEngine)),
-    "Pi2" -> (() => aqm.Resting.unit(c, aqm.Pi2Engine)),
     "DropTail" -> (() => new aqm.DropTail(c)),
-    "DtEcn" -> (() => aqm.Resting.unit(c, aqm.DtEcnEngine)),
-    "Codel" -> (() => aqm.Resting.unit(c, aqm.CodelEngine)),
     "FreeList" -> (() => new buffer.FreeList(c)),
     "CellStore" -> (() => new buffer.CellStore(c)),
     "Store" -> (() => new buffer.Store(c)),
@@ -68,7 +70,7 @@ object Units {
     "UartBridgeFast" -> (() => new uart.UartBridge(
       uart.UartConfig(clockHz = 62500000, baud = 7812500, cores = 2, requestBytes = 256, patience = 256))),
     "ServedBump" -> (() => new board.ServedBump(board.Boards.versa, baud = 4000000))
-  )
+  ) ++ engines
 
   /** Property components of `hw/formal/`; the name is the file's and the top module's. A `Leak` holds a fault. */
   val formal: Seq[(String, () => Component)] =

@@ -136,6 +136,9 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
     val mantissa = quadratic ? taken.mantissa | U(0, 18 bits)
   }
 
+  /** of t9 and t10 */
+  val multiplier = new Multiplier
+
   /** X = ΔB·T, Y = Δt·K, Z = Δt·H with their exponents; one multiplier for X and Y */
   val products = new Area {
     private val nothing = S(-256, 10 bits)
@@ -160,7 +163,7 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
       when(floats.now.isZero || lead.mantissa === 0)(exponentZ := nothing)
     }
     private val first = Multiply(a, b, stage(8) || stage(9))
-    private val second = Multiply(a, h, stage(9))
+    private val second = multiplier(a, h, stage(9))
     val x = RegNextWhen(first, stage(9))
     val y = RegNextWhen(first, stage(10))
     val z = RegNextWhen(second, stage(10))
@@ -201,7 +204,7 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
   val rate = new Area {
     private val rom = FnReciprocal.rom()
     val reciprocal = FnReciprocal.read(rom, floats.now.mantissa, stage(8), stage(9))
-    val exact = Multiply(floats.bytes8.mantissa, reciprocal, stage(10))
+    val exact = multiplier(floats.bytes8.mantissa, reciprocal, stage(10))
     val top = exact(35 downto 18)
     /** 50 − x */
     val down = RegNextWhen(U(25, 7 bits) + floats.bytes8.shift - floats.time9.shift, stage(10))

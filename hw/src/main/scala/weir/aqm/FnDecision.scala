@@ -49,11 +49,18 @@ case class FnDecision(c: WeirConfig) extends Component {
     val fill = RegNextWhen(RegNextWhen(io.fill, stage(13)), stage(17))
   }
 
+  /** Multipliers by the stages that use them, no two of which a request is in at once. */
+  val multipliers = new Area {
+    val t10t13 = new Multiplier
+    val t15t17 = Seq.fill(4)(new Multiplier)
+    val t17t18 = Seq.fill(2)(new Multiplier)
+  }
+
   /** κ = min(1, L/MaxPacketSize), 20 fraction bits; t13 to t16 */
   val size = new Area {
     val factor = RegNextWhen(live.scaled("FN_MEAN", io.arrival.queue), stage(9))
     val byBytes = RegNextWhen(live.flag("FN_CTRL", "BYTE_MODE", io.arrival.queue), stage(9))
-    val product = Multiply(io.arrival.length, factor.mantissa, stage(10))
+    val product = multipliers.t10t13(io.arrival.length, factor.mantissa, stage(10))
     val ratio = RegNextWhen(product >> factor.exponent, stage(11))
     val least = !byBytes || (ratio >> 20) =/= 0
     val kappa = RegNextWhen(least ? U(1 << 20, 21 bits) | ratio.resize(21), stage(12))
@@ -95,10 +102,10 @@ case class FnDecision(c: WeirConfig) extends Component {
 
   /** g = κ·(1 + u·count), UQ16.20, at t17 */
   val weight = new Area {
-    val product = new PartialProducts(held.t13.draw, count.used, stage(13))
+    val product = new PartialProducts(held.t13.draw, count.used, stage(13), Seq(multipliers.t10t13, new Multiplier))
     val spread = (product.sum(40, stage(14)) >> 4).resize(36) + U(1 << 20, 36 bits)
     val one = RegNextWhen(held.uniform ? spread | U(1 << 20, 36 bits), stage(14))
-    val scaled = new PartialProducts(size.kappa, one, stage(15))
+    val scaled = new PartialProducts(size.kappa, one, stage(15), multipliers.t15t17)
     val g = RegNextWhen((scaled.sum(57, stage(16)) >> 20).resize(36), stage(16))
   }
 
@@ -120,8 +127,8 @@ case class FnDecision(c: WeirConfig) extends Component {
 
   /** u·D against Nn·g */
   val comparison = new Area {
-    val left = new PartialProducts(held.t17.draw, ratio.d, stage(17))
-    val right = new PartialProducts(ratio.n, weight.g, stage(17))
+    val left = new PartialProducts(held.t17.draw, ratio.d, stage(17), multipliers.t17t18)
+    val right = new PartialProducts(ratio.n, weight.g, stage(17), multipliers.t15t17)
     val leftSum = RegNextWhen(left.sum(42, stage(18)), stage(18))
     val rightSum = RegNextWhen(right.sum(72, stage(18)), stage(18))
     val less = (leftSum << 14).resize(72) < rightSum
@@ -130,7 +137,7 @@ case class FnDecision(c: WeirConfig) extends Component {
   /** P for the record */
   val probability = new Area {
     val reciprocal = FnReciprocal.read(FnReciprocal.rom(), ratio.d, stage(16), stage(17))
-    val product = new PartialProducts(ratio.n, reciprocal, stage(18))
+    val product = new PartialProducts(ratio.n, reciprocal, stage(18), multipliers.t17t18)
     val sum = (product.sum(54, stage(19)) >> 21).resize(33)
     val value = UInt(33 bits)
     value := sum

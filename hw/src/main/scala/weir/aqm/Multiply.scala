@@ -12,3 +12,25 @@ object Multiply {
     ClockDomain.current.copy(clockEnable = null)(RegNext(product))
   }
 }
+
+/** One multiplier for stages that are never at work in the same cycle: requests come four cycles apart or more, so two stages of a
+  * pipeline less than four apart are not. Each use is one [[Multiply]], with a choice before the operands.
+  */
+class Multiplier extends Area {
+  private val a, b = UInt(PartialProducts.limb bits)
+  private val wanted = Bool()
+  a.assignDontCare()
+  b.assignDontCare()
+  wanted := False
+  private val product = Multiply(a, b, wanted)
+
+  /** a·b of operands of at most 18 bits */
+  def apply(x: UInt, y: UInt, enable: Bool): UInt = {
+    when(enable) {
+      a := x.resized
+      b := y.resized
+      wanted := True
+    }
+    product.resize(x.getWidth + y.getWidth)
+  }
+}

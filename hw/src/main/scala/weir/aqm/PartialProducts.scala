@@ -5,15 +5,20 @@ import spinal.core._
 /** A product too wide for one multiplier of the FPGA, cut into products of 18 × 18 bits or less that are registered:
   * `a·b = Σ term·2^offset`. Latency of the terms: one cycle; their sum is the user's next stage, the cycle after `enable`, as
   * with [[Multiply]]. The operands should come from registers.
+  *
+  * @param shared multipliers for the products, in the order of `terms`; none: each has its own
   */
-class PartialProducts(a: UInt, b: UInt, enable: Bool) extends Area {
+class PartialProducts(a: UInt, b: UInt, enable: Bool, shared: Seq[Multiplier] = Nil) extends Area {
   private def limbs(x: UInt): Seq[(Int, UInt)] = (0 until x.getWidth by PartialProducts.limb).map { low =>
     low -> x(math.min(low + PartialProducts.limb, x.getWidth) - 1 downto low)
   }
-  private val pairs = for ((i, x) <- limbs(a); (j, y) <- limbs(b)) yield (i + j, Multiply(x, y, enable))
+  private val pairs = for ((i, x) <- limbs(a); (j, y) <- limbs(b)) yield (i + j, x, y)
+  require(shared.isEmpty || shared.size == pairs.size, s"${pairs.size} products, ${shared.size} multipliers")
 
   val offsets: Seq[Int] = pairs.map(_._1)
-  val terms: Seq[UInt] = pairs.map(_._2)
+  val terms: Seq[UInt] = pairs.zipWithIndex.map { case ((_, x, y), n) =>
+    if (shared.isEmpty) Multiply(x, y, enable) else shared(n)(x, y, enable)
+  }
 
   /** the terms with their offsets */
   def parts: Seq[(UInt, Int)] = terms zip offsets

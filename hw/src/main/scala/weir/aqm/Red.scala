@@ -75,6 +75,14 @@ case class Red(c: WeirConfig) extends Component {
   }
   if (c.has(Policy.Ared)) io.adaptedQueue := arrival.queue
 
+  /** Multipliers by the stages that use them, no two of which a request is in at once. */
+  val multipliers = new Area {
+    val t1t2 = new Multiplier
+    val t2t3 = Seq.fill(2)(new Multiplier)
+    val t4t7 = Seq.fill(4)(new Multiplier)
+    val t5t7 = Seq.fill(4)(new Multiplier)
+  }
+
   val count = RedCount(c)
   count.io.request << io.request
   count.io.exemptFirst := arrival.exemptFirst
@@ -84,7 +92,7 @@ case class Red(c: WeirConfig) extends Component {
   /** κ = 1 or L/mean, UQ14.20; product t2, κ t3 to t6 */
   val size = new Area {
     val byBytes = arrival.byteMode =/= 0
-    val product = Multiply(arrival.length, arrival.mean.mantissa, stage(1))
+    val product = multipliers.t1t2(arrival.length, arrival.mean.mantissa, stage(1))
     val kappa = RegNextWhen(byBytes ? (product >> arrival.mean.exponent) | U(1 << 20, 32 bits), stage(2))
   }
 
@@ -92,13 +100,13 @@ case class Red(c: WeirConfig) extends Component {
   val spreading = new Area {
     val after = arrival.byteMode === 1
     val before = arrival.byteMode(1)
-    val keptBytes = new PartialProducts(count.io.kept.bytes, arrival.mean.mantissa, stage(2))
+    val keptBytes = new PartialProducts(count.io.kept.bytes, arrival.mean.mantissa, stage(2), multipliers.t2t3)
     val keptMeans = RegNextWhen(keptBytes.sum(42, stage(3)), stage(3))
     val above = RegNextWhen(ShiftSaturate.above(42, arrival.mean.exponent, 36), stage(3))
-    val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets, stage(3))
+    val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets, stage(3), multipliers.t2t3)
     val keptPackets = count.io.kept.packets
 
-    val restartedBytes = Multiply(count.io.restarted.bytes, arrival.mean.mantissa, stage(2))
+    val restartedBytes = multipliers.t1t2(count.io.restarted.bytes, arrival.mean.mantissa, stage(2))
     val restarted = Reg(UInt(36 bits))
     when(stage(3)) {
       restarted := (count.io.restarted.packets @@ U(0, 20 bits)).resize(36)
@@ -146,8 +154,8 @@ case class Red(c: WeirConfig) extends Component {
 
     /** max_p where p = product >> k has it: added before the shift */
     val shiftedMaxP = parameters.maxP.resize(95) |<< parameters.gentleSlope.exponent
-    val lowerProduct = new PartialProducts(parameters.slope.mantissa, io.belowMinimum(42 downto 7).asUInt, stage(4))
-    val upperProduct = new PartialProducts(parameters.gentleSlope.mantissa, io.belowMaximum(42 downto 7).asUInt, stage(4))
+    val lowerProduct = new PartialProducts(parameters.slope.mantissa, io.belowMinimum(42 downto 7).asUInt, stage(4), multipliers.t4t7.take(2))
+    val upperProduct = new PartialProducts(parameters.gentleSlope.mantissa, io.belowMaximum(42 downto 7).asUInt, stage(4), multipliers.t4t7.drop(2))
   }
 
   /** t5 to t8 */
@@ -194,7 +202,7 @@ case class Red(c: WeirConfig) extends Component {
 
   /** u·h; slope·(avg − threshold) of the region */
   val t5 = new Area {
-    val spread = new PartialProducts(middle.draw, middle.h, stage(5))
+    val spread = new PartialProducts(middle.draw, middle.h, stage(5), multipliers.t5t7)
     val terms = (t4.lowerProduct.terms zip t4.upperProduct.terms).map { case (l, u) => middle.upper ? u | l }
     /** slope·(avg − threshold) + max_p·2^k */
     val maxP = RegNextWhen(t4.shiftedMaxP, stage(4))
@@ -226,10 +234,10 @@ case class Red(c: WeirConfig) extends Component {
     val overflow = RegNextWhen(t6.overflow, stage(6))
     val one = overflow
     val gSaturated = RegNextWhen(t6.gHigh =/= 0, stage(7))
-    val decision = new PartialProducts(fraction, t6.g, stage(7))
+    val decision = new PartialProducts(fraction, t6.g, stage(7), multipliers.t4t7)
     /** p·g for the largest g, 2^36 − 1 */
     val decisionSaturated = RegNextWhen((fraction << 36) - fraction, stage(7))
-    val waiting = new PartialProducts(fraction, middle.h, stage(7))
+    val waiting = new PartialProducts(fraction, middle.h, stage(7), multipliers.t5t7)
   }
 
   /** Sums; the same tests for p = 1, which need no product */
