@@ -28,7 +28,7 @@ UNITS = {
     "Pie": "pie",
     "Codel": "codel",
     "Pi2": "pi2",
-    "Trim": "drop from front, every build",
+    "Trim": "drop from front",
 }
 """Unit in weir.Units: the policies that it serves."""
 

@@ -80,6 +80,7 @@ UNITS = {
     "FreeList": Unit("units/FreeList.v", ("cocotb-tests/free_list",)),
     "Rewrite": Unit("units/Rewrite.v", ("cocotb-tests/rewrite",)),
     "RedCount": Unit("units/RedPolicy.v", ("cocotb-tests/aqm/test_red_policy.py",)),
+    "Fn": Unit("units/Fn.v", ("cocotb-tests/aqm/test_fn_rtl.py",)),
     "IdleDecay": Unit(
         "units/Ewma.v",
         tuple(
@@ -237,6 +238,10 @@ MUTANTS = (
     Mutant("RedCount", "a shared multiplier keeps the slope", "multipliers_t4t7_3_a = {4'd0, t7_decision_pairs_2_1};",
            "multipliers_t4t7_3_a = t4_upperProduct_pairs_0_1;", module="Red"),
     Mutant("RedCount", "the first is never exempt", "(exemptFirst ? _zz_t1_first_bytes : 15'h0)", "15'h0"),
+    Mutant("Fn", "a shared multiplier keeps kappa", "multipliers_t15t17_0_a = comparison_right_pairs_0_1;",
+           "multipliers_t15t17_0_a = weight_scaled_pairs_0_1;", module="FnDecision"),
+    Mutant("Fn", "a shared multiplier keeps the window's time", "multiplier_a = floats_bytes8_mantissa;", "multiplier_a = products_a;",
+           module="FnUnit"),
     Mutant("IdleDecay", "an apply loses what a hint began", "((applied & (~ stale)) & (last_others | again_alone))", "4'b0"),
     Mutant("IdleDecay", "an old result outlives an apply", "((stale[1] || applied[1]) ||", "(stale[1] ||"),
     Mutant("IdleDecay", "nobody waits for an apply", "(waits | (", "(4'b0 | ("),

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from golden.policy_page import POLICIES, USERS
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "architecture.md"
-POLICIES = DOCS / "policy-registers.md"
 
 # Widths that the page leaves to the meaning of the value.
 WIDTHS = {"SHARED_CELLS": 15, "DEFAULT_QUEUE": 4, "LIMIT_PACKETS": 16, "RESERVE_CELLS": 15}
@@ -42,21 +43,6 @@ class Register:
     def policies(self) -> frozenset[int]:
         """Numbers of the policies that use it: it exists only where one of them is built. Empty if it is of no policy."""
         return USERS.get(self.name.partition("_")[0], frozenset())
-
-
-def _users() -> dict[str, frozenset[int]]:
-    """By prefix of its registers' names, the numbers of the policies that use them."""
-    found: dict[str, set[int]] = {}
-    for number, uses in re.findall(
-        r"^\| (\d+) \| [a-z0-9-]+ \| (.*) \|", POLICIES.read_text(encoding="utf-8"), re.MULTILINE
-    ):
-        for prefix in re.findall(r"([A-Z0-9]+)_\*", uses):
-            found.setdefault(prefix, set()).add(int(number))
-    assert found, f"{POLICIES.name} has no table of policies"
-    return {prefix: frozenset(numbers) for prefix, numbers in found.items()}
-
-
-USERS = _users()
 
 
 def numbers() -> frozenset[int]:

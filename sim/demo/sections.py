@@ -27,7 +27,7 @@ RED = {
 POLICIES: dict[str, tuple[dict[str, str], str]] = {
     "drop-front": ({"limit": "100KB"}, "Drop-Tail that drops the oldest packet: the same loss, seen a queue's delay earlier."),
     "dt-ecn": ({"limit": "100KB", "utilisation": "30%"}, "Marks every ECN-capable packet above 30 % of the limit."),
-    "isred": (RED | {"slope": "20000"}, "RED that acts earlier while the arrival rate rises."),
+    "isred": (RED | {"slope": "20000"}, "RED that acts earlier while the average rises fast."),
     "ared": (RED | {"interval": "1ms"}, "RED whose max_p follows the average, every millisecond."),
     "fn": ({"limit": "100KB", "window": "256", "t": "500us", "ecn": "on"},
            "Acts only when the queue that the measured rate leads to is above its optimum."),

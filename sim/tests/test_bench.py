@@ -113,5 +113,13 @@ def test_every_policy_decides_every_four_cycles() -> None:
         record, interval = bench.decisions("full", policy)
         assert interval.value == 4 and interval.reached
         records[policy] = record.value
+        assert record.reached
     # verdicts come after 10 cycles, of FN after 20 (docs/policies.md); the record of each follows it as soon
     assert records["red"] > 10 and records["fn"] - records["red"] == 20 - 10
+
+
+@pytest.mark.parametrize("policy", ["codel", "pi2"])
+def test_policies_that_decide_at_departure_do_so_within_a_frame(policy: str) -> None:
+    """Longer than the grant's walk and the question (docs/modules/codel.md, Timing), shorter than a minimum frame."""
+    (row,) = bench.departures("full", policy)
+    assert 4 < row.value <= 10.5 and row.reached

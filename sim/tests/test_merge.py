@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 
 from golden.merge import FlowTable, Group, Limits, Member, MergeModel, Rule, marked, toeplitz
 from jumbo_frames import ipv4, ipv6, spread, traffic
 from weir_sim.core import Core
+from weir_sim.frames import NOT_ECT, udp_frame
 from weir_sim.jumbo.packet import JumboFormat, parse_packet, u16
 from weir_sim.jumbo.wire import build, dissect, header_checksum, spacings, split
 from weir_sim.trace import ARRIVAL, DEPARTURE, DROP
@@ -437,6 +439,74 @@ def test_resets_and_link_losses_in_the_middle_of_groups(seed: int) -> None:
             if not frame.bad:
                 dissect(frame.data, JumboFormat(protocol=252))  # of 253 there are packets that are none
     assert built + stats.core.jumbo_out.packets > 20 and walks > 2
+
+
+@pytest.mark.parametrize("mode", ["flow", "class"])
+def test_limits_change_under_traffic(mode: str) -> None:
+    """Limits of size, sum and count go up and down at random moments: what waits is closed, so the packets of a jumbo frame came under
+    the same limits and keep within them; none is lost, none passes another of its flow."""
+    rng = random.Random(mode)
+    core = Core(egress="mac")
+    device = core.device
+    device.shape("2Gbit")
+    device.match({}, 0)
+    device.trace_enable(departures=False)
+    lengths = (60, 90, 200, 600)
+    epochs: list[tuple[int, int, Limits]] = []
+    sent: list[bytes] = []
+
+    def change() -> None:
+        limits = Limits(
+            rng.choice((300, 1500, 4000, 9216)), rng.choice((400, 2000, 8960)), rng.choice((2, 3, 10, 100, 448))
+        )
+        before = core.now_ns
+        device.merge(0, mode, limits.max_bytes, limits.max_sum, limits.max_count, "30us" if mode == "class" else 0)
+        epochs.append((before, core.now_ns, limits))
+
+    records, at = [], core.now_ns
+    change()
+    for _ in range(120):
+        while at < core.now_ns + 150_000:
+            at += rng.choice((0, 0, 0, rng.randrange(8000)))
+            frame = bytearray(udp_frame(rng.choice(lengths), 0, NOT_ECT, len(sent)))
+            frame[34:36] = (1000 + rng.randrange(3)).to_bytes(2, "big")
+            sent.append(bytes(frame))
+            core.send(sent[-1], at)
+        core.run_until(core.now_ns + rng.randrange(20_000, 150_000))
+        change()
+        records.append(core.trace())
+    core.run_idle()
+    came = np.concatenate([*records, core.trace()])["time_ns"]
+    assert core.stats().core.ingress_overflow.packets == 0 and len(came) == len(sent)
+    number = {frame[14:]: n for n, frame in enumerate(sent)}
+    last: dict[bytes, int] = {}
+    full: Counter[str] = Counter()
+    count = 0
+    for frame in core.recv():
+        jumbo = dissect(frame.data)
+        packets = [number[bytes(p)] for p in (jumbo.packets if jumbo else [frame.data[14:]])]
+        for n in packets:
+            assert last.get(flow := sent[n][34:36], -1) < n
+            last[flow] = n
+        count += len(packets)
+        if jumbo is None:
+            continue
+        first, final, size = came[packets[0]], came[packets[-1]], sum(len(p) for p in jumbo.packets)
+        # what comes during a change is under the limits before or behind it
+        ends = [end for _, end, _ in epochs[1:]] + [core.now_ns]
+        under = [
+            limits for (begin, _, limits), end in zip(epochs, ends, strict=True) if first >= begin and final <= end
+        ]
+        assert under, f"{len(packets)} packets that came from {first} to {final} ns share a frame"
+        kept = [
+            x for x in under if len(frame.data) <= x.max_bytes and size <= x.max_sum and len(packets) <= x.max_count
+        ]
+        assert kept, f"{len(packets)} packets, {size} of {len(frame.data)} bytes, with {under}"
+        full["bytes"] += len(frame.data) + max(lengths) > kept[0].max_bytes
+        full["sum"] += size + max(lengths) > kept[0].max_sum
+        full["count"] += len(packets) == kept[0].max_count
+    print(f"{mode}: {full}")
+    assert count == len(sent) and min(full.values()) > 20
 
 
 RULES = (

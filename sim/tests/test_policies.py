@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from golden.policy_page import USERS
 from policy_models import MODELS, NAMES, cycle_of
 from policy_scene import QUEUES, Check, Report, Scene
 from weir_sim import trace
@@ -72,7 +73,6 @@ REACHED: dict[str, tuple[str, ...]] = {
 }
 """What a case must have met, by policy or case."""
 
-TICKING = {"ared", "pie", "pi2"}
 LOADS = (1.3, 1.3, 2.5, 0.6)
 RATE = 2e9
 
@@ -287,10 +287,6 @@ def test_a_restart_of_codel_forgets_everything_at_any_moment() -> None:
     assert not wrong
 
 
-OWN = {"red": ("RED",), "dt-ecn": ("DTECN",), "isred": ("RED", "ISRED"), "ared": ("RED", "ARED")}
-"""Prefixes of a policy's registers, where they are not its name."""
-
-
 @pytest.mark.parametrize("bit", [0, 1])
 @pytest.mark.parametrize("policy", NAMES[1:])
 def test_what_the_library_refuses_does_no_harm(policy: str, bit: int) -> None:
@@ -299,7 +295,7 @@ def test_what_the_library_refuses_does_no_harm(policy: str, bit: int) -> None:
     scene = Scene(90, RATE)
     raw = {}
     for name, address in scene.address.items():
-        if name.split("_")[0] in OWN.get(policy, (policy.upper(),)):
+        if NAMES.index(policy) in USERS.get(name.split("_")[0], ()):
             scene.write(0, name, bit * 0xFFFF_FFFF)
             raw[name] = scene.core.csr_read(address)  # what there is of it
     assert raw

@@ -80,7 +80,11 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
   /** the codepoint and the flags let the packet be marked rather than dropped */
   val gentleWith = useEcn && !(certain && hardDrop)
 
+  private val multipliers = dut.multipliers.t1t2 +: (dut.multipliers.t2t3 ++ dut.multipliers.t4t7 ++ dut.multipliers.t5t7)
+  private val uses = multipliers.map(_.enables.map(_.pull()))
+
   when(running) {
+    for (enables <- uses) assert(CountOne(enables) <= 1)
     // g is not cut off: κ + u·h < 2^37
     when(dut.stage.passed.pull()(5) && settled)(assert(!dut.t6.gExact.pull().msb))
     assert(verdict.valid === asked.valid)
