@@ -236,7 +236,7 @@ def test_selftest(ctl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert code == 0 and out.startswith("skip  verdicts   not tried")
     before = ctl("show", "--commands")[1]
     code, out, _ = ctl("-d", "sim:full", "selftest")
-    assert code == 0 and "600 arrivals decided as the golden models do" in out
+    assert code == 0 and "1800 arrivals decided as the golden models do" in out
     assert ctl("show", "--commands")[1] == before
     from weir.ctl import scene
 

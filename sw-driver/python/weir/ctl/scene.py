@@ -1,8 +1,10 @@
-"""The self-test's arrivals: known frames at known times, to queues that nothing leaves.
+"""The self-test's arrivals: known frames at known times, in three parts.
 
-The shaper lets the first frame go and then holds the rest, so that every decision follows from the arrivals alone: q, the
-average, the draws of the seeded LFSR. The verdicts' hash below is that of the golden models, which a test computes
-(sw-driver/tests/test_selftest.py); it is not a record of what hardware has done.
+In the first nothing leaves: the shaper lets the first frame go and then holds the rest, so that every decision follows from the
+arrivals alone: q, the average, the draws of the seeded LFSR. Its hash is that of the golden models, which a test computes from the
+arrivals (sw-driver/tests/test_selftest.py). In the others the line is too slow for the traffic, so that averages, rates, delays and
+ticks count; a test has every decision of them derived again by the golden models (sim/tests/test_selftest_scene.py).
+None of the hashes is only a record of what hardware has done.
 """
 
 from __future__ import annotations
@@ -25,6 +27,44 @@ QUEUES: tuple[tuple[str, dict[str, str]], ...] = (
     ("drop-tail", {"limit": "30000b"}),
 )  # fmt: skip
 EXPECTED = "93022da5da1acd54644b007ca6fc387070b6cbb4d1625473cecdfaa2ca7612e5"
+
+
+class Part(NamedTuple):
+    """Queues on a line that is too slow, and the hash of what becomes of the frames."""
+
+    queues: tuple[tuple[str, dict[str, str]], ...]
+    expected: str
+
+
+_BAND = {
+    "limit": "60000b",
+    "min": "2000b",
+    "max": "24000b",
+    "probability": "0.2",
+    "weight": "0.05",
+    "bandwidth": "6mbit",
+}
+_LIMIT = {"limit": "60000b"}
+RATE = "24mbit"
+"""of the line of the other parts"""
+SLOW_GAP_NS = 200_000
+"""between two frames of the other parts: 32 Mbit/s in the mean"""
+START_NS = 2_000_000
+"""when the queues of the other parts take over their words again, one after the other, so that ticks have a known beginning"""
+PARTS = (
+    Part((
+        ("isred", _BAND | {"slope": "100000", "mode": "gain", "gain": "3", "ecn": "on"}),
+        ("fn", _LIMIT | {"window": "32", "t": "10ms", "qopt": "6000b", "capacity": "6mbit", "ecn": "on"}),
+        ("ared", _BAND | {"min": "500b", "max": "8000b", "interval": "2ms", "ecn": "on", "gentle": "on"}),
+        ("pie", _LIMIT | {"target": "3ms", "tupdate": "1ms", "alpha": "1", "beta": "10", "burst": "5ms", "ecn": "on"}),
+    ), "e0b8ef966f3bbf768032c29a3919ad46c8471c58e8e5c2c374178120f3211d27"),
+    Part((
+        ("codel", _LIMIT | {"target": "2ms", "interval": "8ms", "ecn": "on"}),
+        ("pi2", _LIMIT | {"target": "3ms", "tupdate": "1ms", "alpha": "10", "beta": "40", "ecn": "on"}),
+        ("fn", _LIMIT | {"window": "64", "t": "5ms", "qopt": "6000b", "capacity": "6mbit", "quadratic": "on", "spread": "geometric"}),
+        ("drop-tail", {"limit": "15000b", "front": "on"}),
+    ), "8f7941c1d8caad05d9c0046e25ec9f8a04ec10dc04a6d472427aa32568c3b10e"),
+)  # fmt: skip
 
 
 class Arrival(NamedTuple):

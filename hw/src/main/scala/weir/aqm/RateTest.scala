@@ -41,9 +41,6 @@ case class RateTest(c: WeirConfig) extends Component {
   /** stage(n): a request is in tn */
   val stage = new Steps(io.request.valid, 5)
 
-  /** of t2 and t3 */
-  val multipliers = Seq.fill(2)(new Multiplier)
-
   private val words = new LiveWords(c, RedFamily.Isred.registers, io.config)
   private val memory = Mem(LastArrival(c), c.queues max 2)
   /** queues with a last arrival */
@@ -84,7 +81,7 @@ case class RateTest(c: WeirConfig) extends Component {
     val elapsed = RegNextWhen(t1.elapsed(35 downto 0), load)
     val measured = RegNextWhen(t1.hasLast && t1.elapsed(47 downto 36) === 0, load)
     val rise = RegNextWhen(t1.rise, load)
-    val product = new PartialProducts(elapsed, t1.slope.mantissa, stage(2) && t1.mine, multipliers)
+    val product = new PartialProducts(elapsed, t1.slope.mantissa, stage(2) && t1.mine)
   }
 
   /** slope·Δt·2^10, and where its lower 43 bits end after the shift; κ·gain */
@@ -92,7 +89,7 @@ case class RateTest(c: WeirConfig) extends Component {
     private val load = stage(3) && t1.mine
     val above = RegNextWhen(ShiftSaturate.above(64, t1.slope.exponent, 43), load)
     val product = RegNextWhen(t2.product.sum(54, load) @@ U(0, 10 bits), load)
-    val gain = new PartialProducts(io.kappa, t1.gain.mantissa, load, multipliers)
+    val gain = new PartialProducts(io.kappa, t1.gain.mantissa, load)
   }
 
   val t4 = new Area {
