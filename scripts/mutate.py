@@ -238,6 +238,7 @@ MUTANTS = (
     Mutant("RedCount", "a shared multiplier keeps the slope", "multipliers_t4t7_3_a = {4'd0, t7_decision_pairs_2_1};",
            "multipliers_t4t7_3_a = t4_upperProduct_pairs_0_1;", module="Red"),
     Mutant("RedCount", "the first is never exempt", "(exemptFirst ? _zz_t1_first_bytes : 15'h0)", "15'h0"),
+    Mutant("Fn", "the draw counts half", "({14'd0,comparison_leftSum} <<< 4'd14)", "({14'd0,comparison_leftSum} <<< 4'd13)", module="FnDecision"),
     Mutant("Fn", "a shared multiplier keeps kappa", "multipliers_t15t17_0_a = comparison_right_pairs_0_1;",
            "multipliers_t15t17_0_a = weight_scaled_pairs_0_1;", module="FnDecision"),
     Mutant("Fn", "a shared multiplier keeps the window's time", "multiplier_a = floats_bytes8_mantissa;", "multiplier_a = products_a;",
