@@ -84,19 +84,16 @@ def play(core: Any, part: scene.Part, apply: Callable[[int], None], send: Callab
 
 def _model(preset: str) -> tuple[bool, str]:
     try:
-        scenes = [(verdicts(preset), scene.EXPECTED)]
-        parts = [(outcomes(preset, part), part.expected) for part in scene.PARTS]
+        parts = [(part, found) for part in scene.PARTS if (found := outcomes(preset, part)) is not None]
+        scenes = [(verdicts(preset), scene.EXPECTED), *((found, part.expected) for part, found in parts)]
     except ImportError as error:
         raise Ended(1, f"the cycle model's Python package is not there: {error}") from None
     except Exception as error:
         if type(error).__name__ != "ModelError":
             raise
         raise Ended(1, str(error)) from None
-    scenes += [(found, expected) for found, expected in parts if found is not None]
-    policies = (
-        "every policy"
-        if len(scenes) == 1 + len(parts)
-        else "red, dt-ecn and drop-tail; not all of the others are built"
+    policies = ", ".join(
+        dict.fromkeys(policy for queues in (scene.QUEUES, *(p.queues for p, _ in parts)) for policy, _ in queues)
     )
     hashes = [(scene.digest(found), expected) for found, expected in scenes]
     counted = Counter(
@@ -107,7 +104,7 @@ def _model(preset: str) -> tuple[bool, str]:
     if all(found == expected for found, expected in hashes):
         return (
             True,
-            f"{arrivals} decided as the golden models do, by {policies}: {said} (hashes {', '.join(h[:16] for h, _ in hashes)})",
+            f"{arrivals} decided as the golden models do, with {policies}: {said} (hashes {', '.join(h[:16] for h, _ in hashes)})",
         )
     wrong = ", ".join(
         f"part {n}: hash {found[:16]}, not {expected[:16]}"

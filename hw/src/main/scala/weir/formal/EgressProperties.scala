@@ -15,7 +15,7 @@ import weir.egress.Egress
   * @param leak    None, or `credit`: reads take none; or `room`: there is some with two packets; or `link`: it takes
   *                eight cycles longer
   */
-class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Option[String]) 
+class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Option[String])
     extends EgressInputs(c, longest, new LeakyEgress(c, leak), link = if (leak.contains("link")) 10 else 2) {
   val beat = dut.io.beat
 
