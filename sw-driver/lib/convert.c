@@ -5,6 +5,7 @@
 #include "registers_policies.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WEIGHT_ONE (UINT64_C(1) << 36)
@@ -165,17 +166,43 @@ double weir_settle(double value, double min, double max)
 	return value > max && value < max * (1 + rounding) ? max : value;
 }
 
-double weir_shortest(double value, uint32_t word, uint32_t (*to_word)(double value))
+/* To so many digits, as text would; powers of ten below 1 are not exact, so none is used. */
+static double with_digits(double value, int digits)
+{
+	const int places = digits - 1 - (int)floor(log10(fabs(value)));
+	const double power = pow(10, abs(places));
+	const double rounded = places < 0 ? round(value / power) * power : round(value * power) / power;
+
+	return isfinite(rounded) ? rounded : value;
+}
+
+double weir_shortest_that(double value, bool (*fits)(double value, const void *known), const void *known)
 {
 	for (int digits = 1; digits < 16; digits++) {
-		/* rounds to so many digits, as text would */
-		const double power = value == 0 ? 1 : pow(10, digits - 1 - floor(log10(fabs(value))));
-		const double candidate = isfinite(power) ? round(value * power) / power : value;
+		const double candidate = value == 0 ? 0 : with_digits(value, digits);
 
-		if (to_word(candidate) == word)
+		if (fits(candidate, known))
 			return candidate;
 	}
 	return value;
+}
+
+struct wanted_word {
+	uint32_t word, (*to_word)(double value);
+};
+
+static bool has_word(double value, const void *known)
+{
+	const struct wanted_word *wanted = known;
+
+	return wanted->to_word(value) == wanted->word;
+}
+
+double weir_shortest(double value, uint32_t word, uint32_t (*to_word)(double value))
+{
+	const struct wanted_word wanted = { word, to_word };
+
+	return weir_shortest_that(value, has_word, &wanted);
 }
 
 double weir_from_gain_word(uint32_t word)

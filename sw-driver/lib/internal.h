@@ -164,6 +164,8 @@ double weir_from_gain_word(uint32_t word);
 double weir_settle(double value, double min, double max);
 /* The shortest decimal number near `value` that `to_word` makes `word` of; `value` if there is none. */
 double weir_shortest(double value, uint32_t word, uint32_t (*to_word)(double value));
+/* The same for whatever `fits` says of a number and what is known of it; `value` if nothing shorter fits. */
+double weir_shortest_that(double value, bool (*fits)(double value, const void *known), const void *known);
 
 #define WEIR_FIELD(name, value) ((uint32_t)(value) << name##_SHIFT)
 #define WEIR_TAKE(name, word) ((word) >> name##_SHIFT & name##_MASK)

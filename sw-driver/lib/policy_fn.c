@@ -10,7 +10,7 @@
 #define MOST_BYTES 2097151.0
 #define T_BIAS 32       /* of the exponent of FN_T; FN_HALF_T2 has none */
 #define MEAN_ONE 1048576.0 /* 2^20 */
-#define ROOM_ONE 16.0      /* UQ36.4 bytes */
+#define ROOM_ONE 16.0      /* of bytes with 4 fraction bits */
 #define BIT_NS_PER_BYTE 8e9 /* bit/s * ns a byte */
 #define NS_PER_US 1e3
 #define LEAST_CAPACITY 1e3
@@ -45,7 +45,7 @@ static const struct weir_row rows[] = {
 static const struct weir_register_name words[] = {
 	{ "FN_CTRL", WEIR_Q_FN_CTRL },       { "FN_WINDOW", WEIR_Q_FN_WINDOW },   { "FN_T", WEIR_Q_FN_T },
 	{ "FN_ROOM_LO", WEIR_Q_FN_ROOM_LO }, { "FN_ROOM_HI", WEIR_Q_FN_ROOM_HI }, { "FN_MEAN", WEIR_Q_FN_MEAN },
-	{ "FN_HALF_T2", WEIR_Q_FN_HALF_T2 },
+	{ "FN_HALF_T2", WEIR_Q_FN_HALF_T2 }, { "FN_QOPT", WEIR_Q_FN_QOPT },
 };
 
 static uint32_t t_word(double microseconds)
@@ -59,9 +59,14 @@ static double drained(double capacity, uint32_t t)
 	return capacity * weir_from_wide_word(t, T_BIAS) / BIT_NS_PER_BYTE;
 }
 
-static uint64_t room_of(double capacity, uint32_t t, double qopt)
+static uint64_t drained_word(double capacity, uint32_t t)
 {
-	return (uint64_t)round((drained(capacity, t) + qopt) * ROOM_ONE);
+	return (uint64_t)round(drained(capacity, t) * ROOM_ONE);
+}
+
+static uint32_t qopt_word(double bytes)
+{
+	return (uint32_t)round(bytes * ROOM_ONE);
 }
 
 static int complete(const struct weir_capabilities *caps, struct weir_queue_config *config)
@@ -83,7 +88,7 @@ static void convert(const struct weir_queue_config *config, struct weir_queue_re
 	const struct weir_fn *own = &config->fn;
 	const uint32_t t = t_word(own->t);
 	const double t_ns = weir_from_wide_word(t, T_BIAS);
-	const uint64_t room = room_of(own->capacity, t, own->qopt);
+	const uint64_t room = drained_word(own->capacity, t) + qopt_word(own->qopt);
 
 	weir_put(r, WEIR_Q_FN_CTRL, WEIR_FIELD(WEIR_Q_FN_CTRL_QUADRATIC, own->quadratic) |
 					    WEIR_FIELD(WEIR_Q_FN_CTRL_UNIFORM, own->spread == WEIR_SPREAD_UNIFORM) |
@@ -95,25 +100,36 @@ static void convert(const struct weir_queue_config *config, struct weir_queue_re
 	weir_put(r, WEIR_Q_FN_ROOM_HI, (uint32_t)(room >> 32));
 	weir_put(r, WEIR_Q_FN_MEAN, weir_scaled_word(MEAN_ONE / own->mean));
 	weir_put(r, WEIR_Q_FN_HALF_T2, weir_wide_word(t_ns * t_ns / 2, 0));
+	weir_put(r, WEIR_Q_FN_QOPT, qopt_word(own->qopt));
 }
 
-/* mu and Qopt are one number in the registers. mu is taken to be the link's rate, which is its default; if the sum is
- * less than that Qopt is 0, if it is so much more that Qopt would pass the limit, Qopt is the limit, and mu what remains.
- * Either way they are legal and convert to the same sum again. */
-static void part_room(const struct weir_capabilities *caps, uint32_t t, uint64_t room, double limit, struct weir_fn *own)
-{
-	const double bytes = (double)room / ROOM_ONE, t_ns = weir_from_wide_word(t, T_BIAS);
+/* What a queue drains in T, and T, as registers have them. */
+struct wanted_drain {
+	uint64_t word;
+	uint32_t t;
+};
 
-	own->capacity = caps->link_rate;
-	own->qopt = bytes - drained(own->capacity, t);
-	if (room_of(own->capacity, t, fabs(round(own->qopt))) == room && round(own->qopt) <= limit) {
-		own->qopt = fabs(round(own->qopt));
-	} else if (t && (own->qopt < -1 / ROOM_ONE || own->qopt > limit)) {
-		own->qopt = own->qopt < 0 ? 0 : limit;
-		own->capacity = fmin(fmax((bytes - own->qopt) * BIT_NS_PER_BYTE / t_ns, LEAST_CAPACITY), MOST_CAPACITY);
-	} else {
-		own->qopt = fmax(own->qopt, 0);
-	}
+static bool drains(double capacity, const void *known)
+{
+	const struct wanted_drain *wanted = known;
+
+	return capacity >= LEAST_CAPACITY && capacity <= MOST_CAPACITY &&
+	       drained_word(capacity, wanted->t) == wanted->word;
+}
+
+/* Divides mu*T + Qopt again. Another program may have written registers of which no legal mu comes: then mu is the
+ * nearest that is legal (without a T the link's rate), and Qopt what remains. */
+static void part_room(const struct weir_capabilities *caps, uint32_t t, uint64_t room, uint32_t aim, double limit,
+		      struct weir_fn *own)
+{
+	const double t_ns = weir_from_wide_word(t, T_BIAS), qopt = weir_shortest(aim / ROOM_ONE, aim, qopt_word);
+	const struct wanted_drain rest = { room > aim ? room - aim : 0, t };
+	const double capacity = t_ns > 0 ? (double)rest.word / ROOM_ONE * BIT_NS_PER_BYTE / t_ns : caps->link_rate;
+
+	own->qopt = fmin(qopt, limit);
+	own->capacity = weir_shortest_that(fmin(fmax(capacity, LEAST_CAPACITY), MOST_CAPACITY), drains, &rest);
+	if (!drains(own->capacity, &rest) || qopt > limit)
+		own->qopt = fmin(fmax((double)room / ROOM_ONE - drained(own->capacity, t), 0), limit);
 }
 
 static void convert_back(const struct weir_capabilities *caps, const struct weir_queue_registers *r,
@@ -132,7 +148,7 @@ static void convert_back(const struct weir_capabilities *caps, const struct weir
 	own->t = weir_shortest(weir_from_wide_word(t, T_BIAS) / NS_PER_US, t, t_word);
 	if (WEIR_TAKE(WEIR_SCALED_MANTISSA, mean))
 		own->mean = round(MEAN_ONE / weir_from_scaled_word(mean)); /* whole, so this is exact */
-	part_room(caps, t, room, config->limit_bytes, own);
+	part_room(caps, t, room, weir_take(r, WEIR_Q_FN_QOPT), config->limit_bytes, own);
 }
 
 /* ---- the windows' places in the pool ------------------------------------------------------------------- */

@@ -45,6 +45,7 @@
 #define WEIR_Q_FN_ROOM_HI 0x090u
 #define WEIR_Q_FN_MEAN 0x094u
 #define WEIR_Q_FN_HALF_T2 0x098u
+#define WEIR_Q_FN_QOPT 0x07Cu
 
 #define WEIR_Q_PIE_CTRL 0x0B0u
 #define WEIR_Q_PIE_CTRL_ECN_SHIFT 0u

@@ -315,21 +315,49 @@ def test_fn(window: int, t: float, qopt: int, capacity: float, mean: int, flags:
     room = Fraction(words["FN_ROOM_HI"] << 32 | words["FN_ROOM_LO"], 16)
     assert words["FN_ROOM_HI"] < 1 << 8
     wanted = Fraction(capacity) * t_ns / (8 * 10**9) + qopt
-    assert abs(room - wanted) <= Fraction(1, 32) + wanted / (1 << 50)
+    assert abs(room - wanted) <= Fraction(1, 16) + wanted / (1 << 50)
+    assert words["FN_QOPT"] == qopt * 16
     assert exact.relative_error(exact.scaled_word(words["FN_MEAN"]), Fraction(1 << 20, mean)) <= MANTISSA_ERROR
     half = exact.wide_word(words["FN_HALF_T2"], bias=0)
     assert exact.relative_error(half, t_ns * t_ns / 2) <= MANTISSA_ERROR
-    # the sum is all that the registers have; what is read back is a legal way to write it
     shown = back("fn", words)
     assert math.isclose(shown["t"], t, rel_tol=SHORTEST) and shown["window"] == window and shown["mean"] == mean
-    again = Fraction(shown["capacity"]) * t_ns / (8 * 10**9) + Fraction(shown["qopt"])
-    assert abs(again - room) <= Fraction(1, 16) + wanted / (1 << 48)
+    assert shown["qopt"] == qopt
+    drains = t_ns / (8 * 10**9)
+    assert abs(Fraction(shown["capacity"]) - Fraction(capacity)) * drains <= Fraction(1, 16) + wanted / (1 << 48)
 
 
-@pytest.mark.parametrize(("rate", "t", "qopt"), [(10e9, "27ms", 25600), (10e9, "1728ms", 13125), (10e9, "1ms", 0)])
-def test_fn_reads_back_its_qopt_with_the_links_rate(rate: float, t: str, qopt: int) -> None:
-    shown = back("fn", weir.convert_queue("fn", t=t, qopt=qopt, limit=60000))
+@given(st.floats(0, 60000), st.floats(3, 11).map(lambda p: min(100e9, 10.0**p)), times)
+@example(0.03, 1e3, 1.0)
+@example(59999.97, 100e9, 1.0)
+def test_fn_reads_back_what_was_set(qopt: float, capacity: float, t: float) -> None:
+    words = weir.convert_queue("fn", qopt=qopt, capacity=capacity, t=t, limit_bytes=60000)
+    shown = back("fn", words)
+    assert abs(shown["qopt"] - qopt) <= 1 / 16
+    assert weir.convert_queue(**shown) == words
+
+
+@pytest.mark.parametrize(("rate", "t", "qopt"), [(10e9, "27ms", 25600), (10e9, "1728ms", 13125), (10e9, "1ms", 0),
+                                                 (20e6, "216ms", 13125), (1e9, "1ms", 3), (333e3, "100ms", 1)])  # fmt: skip
+def test_fn_reads_back_round_numbers_as_they_were_typed(rate: float, t: str, qopt: int) -> None:
+    shown = back("fn", weir.convert_queue("fn", t=t, qopt=qopt, capacity=rate, limit=60000))
     assert (shown["qopt"], shown["capacity"], shown["t"]) == (qopt, rate, weir.parse_time(t))
+
+
+@pytest.mark.parametrize(
+    ("given", "room", "qopt"),
+    [
+        ({"t": 1e3, "qopt": 0, "capacity": 100e9}, 12_500_000 * 16 + 80, 5),  # more than the fastest link drains
+        ({"t": 4e6, "qopt": 0, "capacity": 1e3}, 0, 0),  # less than the slowest
+        ({"t": 1e3, "qopt": 9e3, "capacity": 1e9}, 1000, 62.375),  # less than FN_QOPT alone: 62.5 bytes, of which the slowest link drains 0.125
+        ({"t": 1e3, "qopt": 0, "capacity": 100e9}, 20_000_000 * 16, 60000),  # and past the limit
+    ],
+)
+def test_fn_shows_something_legal_for_what_another_program_wrote(given: dict[str, float], room: int, qopt: int) -> None:
+    words = weir.convert_queue("fn", limit_bytes=60000, **given)
+    shown = weir.convert_queue_back("fn", words | {"FN_ROOM_LO": room & 0xFFFFFFFF, "FN_ROOM_HI": room >> 32})
+    assert shown["qopt"] == qopt and 1e3 <= shown["capacity"] <= 100e9
+    weir.convert_queue(**shown)
 
 
 @given(st.floats(2.0**-40, 2.0**49))

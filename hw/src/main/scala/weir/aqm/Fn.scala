@@ -18,6 +18,7 @@ object Fn extends PolicyEngine("fn") {
   private def wide: Seq[Field] =
     Seq(bits("MANTISSA", 17, 0, ""), bits("EXPONENT", 29, 24, "value = MANTISSA * 2^(EXPONENT - 32)"))
 
+  val aim: Register = shadow("FN_QOPT", 0x07C, 25, Value(0), "Qopt in bytes, UQ21.4; only read back: FN_ROOM has it")
   val control: Register = shadow("FN_CTRL", 0x080, 32, Value(0), "variant of FN",
     flag("QUADRATIC", 0, "the rate goes on changing as it did"),
     flag("UNIFORM", 1, "marks are spread by the count of packets since the last one"),
@@ -34,7 +35,7 @@ object Fn extends PolicyEngine("fn") {
 
   object Policy extends Policy(4, "fn", 20) {
     val engine: Option[PolicyEngine] = Some(Fn)
-    val registers: Seq[Register] = Seq(control, window, time, roomLow, roomHigh, mean, halfT2)
+    val registers: Seq[Register] = Seq(aim, control, window, time, roomLow, roomHigh, mean, halfT2)
   }
 }
 
