@@ -349,7 +349,7 @@ def test_fn_reads_back_round_numbers_as_they_were_typed(rate: float, t: str, qop
     [
         ({"t": 1e3, "qopt": 0, "capacity": 100e9}, 12_500_000 * 16 + 80, 5),  # more than the fastest link drains
         ({"t": 4e6, "qopt": 0, "capacity": 1e3}, 0, 0),  # less than the slowest
-        ({"t": 1e3, "qopt": 9e3, "capacity": 1e9}, 1000, 62.375),  # less than FN_QOPT alone: 62.5 bytes, of which the slowest link drains 0.125
+        ({"t": 1e3, "qopt": 9e3, "capacity": 1e9}, 1000, 62.375),  # less than FN_QOPT; the slowest link drains 0.125
         ({"t": 1e3, "qopt": 0, "capacity": 100e9}, 20_000_000 * 16, 60000),  # and past the limit
     ],
 )
