@@ -115,7 +115,7 @@ def run_bench(
     if "WEIR_SEED" in os.environ:
         seeds = [int(os.environ["WEIR_SEED"], 0)]
     for seed in seeds if seeds is not None else [1]:
-        _run(build_dir, top, module, _names(testcase), dict(env or {}), seed, waves)
+        _run(build_dir, top, module, _names(testcase), dict(env or {}), seed, waves, powered_on=board is not None)
 
 
 def _names(testcase: str | Sequence[str] | None) -> list[str]:
@@ -219,9 +219,19 @@ def build_program(unit: str, source: Path) -> Path:
 
 
 def _run(
-    build_dir: Path, top: str, module: str, names: list[str], env: dict[str, object], seed: int, waves: bool
+    build_dir: Path,
+    top: str,
+    module: str,
+    names: list[str],
+    env: dict[str, object],
+    seed: int,
+    waves: bool,
+    powered_on: bool,
 ) -> None:
+    """`powered_on`: registers start at 0, as an FPGA's do when it has been configured, and not at random. A board makes its
+    resets itself, some cycles later; a random stream would until then be in the middle of a frame."""
     __tracebackhide__ = True
+    start = 0 if powered_on else 2
     run_dir = build_dir / "runs" / _run_name(module, names, seed)
     run_dir.mkdir(parents=True, exist_ok=True)
     log, results = run_dir / "run.log", run_dir / "results.xml"
@@ -241,7 +251,7 @@ def _run(
             build_dir=build_dir,
             test_dir=run_dir,
             results_xml=str(results),
-            test_args=["+verilator+rand+reset+2", f"+verilator+seed+{seed % 0x7FFFFFFF or 1}"],
+            test_args=[f"+verilator+rand+reset+{start}", f"+verilator+seed+{seed % 0x7FFFFFFF or 1}"],
             plusargs=os.environ.get("WEIR_PLUSARGS", "").split(),
             extra_env={"WEIR_SEED": str(seed), **{key: str(value) for key, value in env.items()}},
             waves=waves,

@@ -44,11 +44,14 @@ class Bench:
         for pin in ("clk25", "clk100", "bypass"):
             if hasattr(dut, pin):
                 getattr(dut, pin).value = 0
-        for pin in ("button_n", "rst_n"):
+        for pin in ("button_n", "rst_n", "uart_rxd"):
             if hasattr(dut, pin):
                 getattr(dut, pin).value = 1
         pll = dut.clocks_generator
-        pll.lock.value = 0
+        # the resets begin at once, which needs an edge where a bit has two values only
+        for lock in (1, 0):
+            pll.lock.value = lock
+            await Timer(1, "ps")
         Clock(pll.op, LINE_PS, "ps").start()
         Clock(pll.os, CORE_PS, "ps").start()
         for n in range(2):

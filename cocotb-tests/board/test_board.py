@@ -6,26 +6,23 @@ import pytest
 
 from harness import run_bench
 
+INTERNALS = ["EHXPLLL.*", "*.switch_*"]
+
+
+def _run(board: str, module: str, case: str | None = None) -> None:
+    run_bench(board, module, case, board=board, env={"WEIR_BOARD": board}, internals=INTERNALS)
+
 
 @pytest.mark.timeout(400)
 def test_colorlight_5a_75b() -> None:
-    run_bench(
-        "colorlight-5a-75b",
-        "bench_board",
-        board="colorlight-5a-75b",
-        env={"WEIR_BOARD": "colorlight-5a-75b"},
-        internals=["EHXPLLL.*", "*.switch_*"],
-    )
+    _run("colorlight-5a-75b", "bench_board")
 
 
 @pytest.mark.timeout(400)
 def test_ecp5_versa() -> None:
-    case = "a_bad_frame_stops_in_the_core_and_passes_the_bypass_as_bad"
-    run_bench(
-        "ecp5-versa",
-        "bench_board",
-        case,
-        board="ecp5-versa",
-        env={"WEIR_BOARD": "ecp5-versa"},
-        internals=["EHXPLLL.*", "*.switch_*"],
-    )
+    _run("ecp5-versa", "bench_board", "a_bad_frame_stops_in_the_core_and_passes_the_bypass_as_bad")
+
+
+@pytest.mark.timeout(600)
+def test_ecp5_versa_registers() -> None:
+    _run("ecp5-versa", "bench_registers")

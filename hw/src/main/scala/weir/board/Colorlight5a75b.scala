@@ -32,7 +32,7 @@ class Colorlight5a75b(c: WeirConfig) extends Component {
       }
     }
   }
-  val design = new TwoPorts(c, clocks, Seq(eth0, eth1), switch.bypass, rxTaps = 80, txTaps = 0)
+  val design = new TwoPorts(c, clocks, Seq(eth0, eth1), switch.bypass, uart = None, rxTaps = 80, txTaps = 0)
   led_n := !(switch.bypass ? design.lights.heart(23) | design.lights.heart(25))
 }
 

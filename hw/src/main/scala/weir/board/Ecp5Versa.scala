@@ -3,6 +3,7 @@ package weir.board
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
+import weir.uart.UartPins
 
 /** Lattice ECP5 Versa (LFE5UM5G-45F speed 8): 100 MHz, two 88E1512.
   *
@@ -14,6 +15,7 @@ class Ecp5Versa(c: WeirConfig) extends Component {
   val rst_n = in Bool ()
   val bypass = in Bool ()
   val led_n = out Bits (8 bits)
+  val uart = UartPins()
   val eth0, eth1 = RgmiiPins()
   val eth0_rst_n, eth1_rst_n = out Bool ()
 
@@ -27,7 +29,7 @@ class Ecp5Versa(c: WeirConfig) extends Component {
   }
   eth0_rst_n := start.done
   eth1_rst_n := start.done
-  val design = new TwoPorts(c, clocks, Seq(eth0, eth1), start.around, rxTaps = 80, txTaps = 80)
+  val design = new TwoPorts(c, clocks, Seq(eth0, eth1), start.around, Some(uart), rxTaps = 80, txTaps = 80)
 
   private val lights = design.lights
   private val shown = Seq(lights.heart(25), start.around) ++

@@ -4,14 +4,16 @@ import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
 import weir.mac.GigabitMac
+import weir.uart.UartPins
 
 /** What both ECP5 boards are: two RGMII ports with MACs, the [[BumpInTheWire]] between them.
   *
-  * The cores' registers are not reached by anything yet: `csr` is tied off, and they keep the values of reset, which are
-  * Drop-Tail with the whole buffer. A bridge from a UART has its place there.
+  * With `uart` the cores' registers are reached there, at 1 Mbaud. Without it nothing reaches them: they keep the values of reset,
+  * which are Drop-Tail with the whole buffer, and synthesis takes away what only a host could use.
   */
 class TwoPorts(
-    c: WeirConfig, clocks: BoardClocks, pins: Seq[RgmiiPins], bypass: Bool, rxTaps: Int, txTaps: Int) extends Area {
+    c: WeirConfig, clocks: BoardClocks, pins: Seq[RgmiiPins], bypass: Bool, uart: Option[UartPins], rxTaps: Int, txTaps: Int)
+    extends Area {
   val ports = for (n <- 0 until 2) yield new Area {
     val rgmii = new RgmiiPort(clocks.line, rxTaps, txTaps)
     rgmii.pins.rxc := pins(n).rxc
@@ -34,12 +36,21 @@ class TwoPorts(
   for ((port, n) <- ports.zipWithIndex) port.setName(s"port_$n")
 
   val path = new ClockingArea(clocks.core) {
-    val bump = new BumpInTheWire(c)
-    bump.io.bypass := bypass
+    private val (rx, tx, around) = uart match {
+      case Some(line) =>
+        val bump = new ServedBump(c, baud = 1000000).setName("bump")
+        bump.io.uart.rxd := line.rxd
+        line.txd := bump.io.uart.txd
+        (bump.io.rx, bump.io.tx, bump.io.bypass)
+      case None =>
+        val bump = new BumpInTheWire(c).setName("bump")
+        for (signal <- bump.io.csr.flatMap(_.flatten) if signal.isInput) signal := signal.getZero
+        (bump.io.rx, bump.io.tx, bump.io.bypass)
+    }
+    around := bypass
     for (n <- 0 until 2) {
-      bump.io.rx(n) << ports(n).mac.m_axis
-      ports(n).mac.s_axis << bump.io.tx(n)
-      for (signal <- bump.io.csr(n).flatten if signal.isInput) signal := signal.getZero
+      rx(n) << ports(n).mac.m_axis
+      ports(n).mac.s_axis << tx(n)
     }
   }
 
