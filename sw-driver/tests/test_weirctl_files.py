@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import sys
@@ -246,6 +247,66 @@ def test_cells_and_windows_change_hands(run: Any, every: FakeCore, tmp_path: Pat
         assert every.applied("RESERVE_CELLS", 1) == 2000 and every.applied("SHARED_CELLS") == 7
 
 
+def windows(run: Any) -> list[int | None]:
+    """Of each queue, FN's window."""
+    return [shown.get("window") for shown in json.loads(run("-j", "queue", "show")[1])]
+
+
+def test_a_legal_set_of_windows_is_restored_whatever_they_were(run: Any, every: FakeCore, tmp_path: Path) -> None:
+    """Windows of 1000, 1000, 2000 leave no place for 4000 as long as one of them stays where it is."""
+    for queue, window in ((0, 1000), (1, 1000), (2, 2000)):
+        run("queue", "replace", queue, "fn", "window", window)
+    (tmp_path / "f").write_text(
+        "weir: 1\nqueues: {0: {policy: fn, window: 1}, 1: {policy: drop-tail}, 2: {policy: fn, window: 2}, 3: {policy: fn, window: 4000}}\n"
+    )
+    run("save", tmp_path / "back")
+    for file, found in (("f", [1, None, 2, 4000]), ("back", [1000, 1000, 2000, None])) * 2:
+        assert run("restore", tmp_path / file) == (0, "", "")
+        assert windows(run) == found
+
+
+def test_a_window_that_stays_is_written_once(run: Any, every: FakeCore, tmp_path: Path) -> None:
+    """The history of its arrivals stays too; only windows in the way are given up."""
+    for queue in range(3):
+        run("queue", "replace", queue, "fn", "window", 1000)
+    (tmp_path / "f").write_text(
+        "weir: 1\nqueues: {0: {policy: fn, window: 1000}, 1: {policy: fn, window: 50}, 2: {policy: fn, window: 1050}}\n"
+    )
+    every.forget()
+    assert run("restore", tmp_path / "f") == (0, "", "") and windows(run)[:3] == [1000, 50, 1050]
+    policies = {q: [v & 15 for a, v in every.log if a == every.address("POLICY", q)] for q in range(3)}
+    assert set(policies[0]) == {4}
+    (tmp_path / "f").write_text("weir: 1\nqueues: {1: {policy: fn, window: 2000}, 2: {policy: fn, window: 1000}}\n")
+    every.forget()
+    assert run("restore", tmp_path / "f") == (0, "", "") and windows(run)[:3] == [1000, 2000, 1000]
+    assert not [a for a, _ in every.log if a == every.address("POLICY", 0)]
+
+
+def test_a_queue_with_fn_gives_its_cells_before_another_takes_them(run: Any, every: FakeCore, tmp_path: Path) -> None:
+    run("queue", "replace", 0, "fn", "reserve", 2000)
+    (tmp_path / "f").write_text(
+        "weir: 1\nqueues:\n  0: {policy: fn, reserve: 2560b}\n  1: {policy: drop-tail, reserve: 2000}\n"
+    )
+    assert run("restore", tmp_path / "f") == (0, "", "")
+    assert [every.applied("RESERVE_CELLS", q) for q in (0, 1)] == [40, 2000] and every.applied("SHARED_CELLS") == 7
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@given(st.lists(st.lists(st.integers(0, 4096), min_size=4, max_size=4), min_size=2, max_size=4))
+def test_any_windows_follow_any_windows(register_map_file: RegisterFile, states: list[list[int]]) -> None:
+    """0 stands for Drop-Tail. What fits the pool is never refused, in either direction, and never overlaps."""
+    core = FakeCore(register_map_file, policies=POLICIES)
+    device = weir.Device(core)
+    for state in [*states, *reversed(states)]:
+        sizes = [w * 4096 // max(4096, sum(state)) for w in state]
+        queues = {q: {"policy": "fn", "window": w} if w else {"policy": "drop-tail"} for q, w in enumerate(sizes)}
+        whole.apply(whole.check_form({"weir": 1, "queues": queues}, 4), device)
+        assert [device.queue_show(q).get("window", 0) for q in range(4)] == sizes
+        words = [core.applied("FN_WINDOW", q) for q, w in enumerate(sizes) if w]
+        places = sorted((word >> 16 & 0xFFF, word & 0x1FFF) for word in words)
+        assert all(a + size <= b for (a, size), (b, _) in zip(places, places[1:], strict=False))
+
+
 # ---- refused
 
 BAD = {
@@ -445,6 +506,61 @@ def test_a_configuration_that_is_not_confirmed_goes_back(
     assert code == 4 and err == "weirctl: not confirmed; the old configuration is back\n"
     assert time.monotonic() - begun >= 1 and meaning(every) == before
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_windows_that_were_swapped_go_back(run: Any, every: FakeCore, tmp_path: Path, keyboard: int) -> None:
+    for queue, window in ((0, 3000), (1, 1000)):
+        run("queue", "replace", queue, "fn", "window", window)
+    before = meaning(every)
+    (tmp_path / "f").write_text("weir: 1\nqueues: {0: {policy: fn, window: 1000}, 1: {policy: fn, window: 3000}}\n")
+    code, _, err = run("restore", tmp_path / "f", "--confirm", 1)
+    assert (code, err) == (4, "weirctl: not confirmed; the old configuration is back\n") and meaning(every) == before
+
+
+def test_what_could_not_be_put_back_is_not_applied_with_confirm(run: Any, every: FakeCore, good: Path) -> None:
+    """Another program wrote a register with which no configuration is legal."""
+    run("queue", "replace", 2, "red", "min", "5KB", "max", "15KB")
+    every.csr_write(every.address("RED_MAX", 2), 1 << 11)
+    every.forget()
+    code, _, err = run("restore", good, "--confirm", 1)
+    assert code == 2 and not every.log
+    assert err.startswith(
+        "weirctl: --confirm: the configuration in force could not be put back (queues.2: min 5120 is out of"
+    )
+    assert run("restore", good) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("answers", "once", "said"),
+    [
+        (0, False, "the new configuration is still in force"),
+        (150, False, "parts of both may be in force"),
+        (0, True, "the new configuration is still in force"),
+        (200, True, "parts of both are in force"),
+    ],
+)
+def test_a_device_that_fails_while_going_back(
+    register_map: RegisterFile, good: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    answers: int, once: bool, said: str,
+) -> None:  # fmt: skip
+    """One sentence says what is in force; the exit code is that of a device that failed."""
+    core = (Once if once else FakeCore)(register_map, policies=("drop-tail", "red"))
+    device = weir.Device(core)
+    for queue in range(4):
+        device.queue_replace(queue, "drop-tail", limit=9000 + queue)
+    before = meaning(core)
+
+    def nothing(wait: float) -> bool:
+        core.fail_at = answers
+        return False
+
+    monkeypatch.setattr(files, "_line_within", nothing)
+    assert main(["restore", str(good), "--confirm", "1"], device) == 1
+    core.fail_at = None
+    err = capsys.readouterr().err
+    assert err.startswith("weirctl: not confirmed; the old configuration cannot be put back (") and err.count("\n") == 1
+    assert err.endswith(f"); {said}\n")
+    assert meaning(core) != before
 
 
 def test_standard_input_has_a_configuration_too(run: Any, every: FakeCore, monkeypatch: pytest.MonkeyPatch) -> None:

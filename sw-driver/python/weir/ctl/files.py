@@ -19,7 +19,7 @@ import weir
 
 from . import core, queue, whole
 from .context import Context
-from .errors import REVERTED, Ended, Refusal
+from .errors import CALLERS, FAILED, REVERTED, Ended, Refusal
 from .words import Words, seconds
 
 HELP = """\
@@ -144,38 +144,75 @@ def run_restore(context: Context, words: Words) -> int:
         raise Refusal(f"{name}: {refused}; nothing was written") from None
     with device.lock():
         before = whole.document(device)
-        try:
-            after = whole.rehearse(wanted, device)
-        except weir.WeirError as error:
-            if error.name in ("BUS", "TIMEOUT"):
-                raise
-            raise Refusal(f"{name}: {error.message}; nothing was written") from None
+        after = _rehearse(name, wanted, before, device, wait is not None)
         changes = list(whole.differences(before, after))
         if context.options.dry_run:
             context.say("\n".join(changes) or "nothing would change")
             return 0
-        _apply(wanted, before, device)
+        _apply(wanted, before, after, device)
     if wait is not None:
-        _confirm(context, before, wait)
+        _confirm(context, before, after, wait)
     return 0
 
 
-def _apply(wanted: dict[str, Any], before: dict[str, Any], device: weir.Device) -> None:
+def _rehearse(
+    name: str, wanted: dict[str, Any], before: dict[str, Any], device: weir.Device, and_back: bool
+) -> dict[str, Any]:
+    """What the device's document would be; with `and_back`, going back is tried too. Raises Refusal: nothing was written."""
+    try:
+        copy = whole.rehearse(wanted, device)
+    except weir.WeirError as error:
+        if error.name not in CALLERS:
+            raise
+        raise Refusal(f"{name}: {error.message}; nothing was written") from None
+    if and_back:
+        try:
+            whole.rehearse(whole.check_form(before, device.capabilities.queues), copy)
+        except weir.WeirError as error:
+            if error.name not in CALLERS:
+                raise
+            raise Refusal(f"--confirm: the configuration in force could not be put back ({error.message}); nothing was written; "
+                          "without --confirm it is applied for good") from None  # fmt: skip
+    return whole.document(copy)
+
+
+def _apply(wanted: dict[str, Any], before: dict[str, Any], after: dict[str, Any], device: weir.Device) -> None:
     """All of it, or what was before: the rehearsal has passed, so only the device can fail."""
     try:
         whole.apply(wanted, device)
     except (weir.WeirError, KeyboardInterrupt) as error:
-        try:
-            go_back(before, device)
-        except weir.WeirError as second:
-            raise Ended(1, f"{error}; the old configuration cannot be put back either ({second})") from None
-        raise Ended(REVERTED, f"{str(error) or 'interrupted'}; the old configuration is back") from None
+        _go_back(str(error) or "interrupted", before, after, device, whole_new=False)
 
 
-def go_back(before: dict[str, Any], device: weir.Device) -> None:
-    """Puts a document of this device back."""
-    with device.lock():
-        whole.apply(whole.check_form(before, device.capabilities.queues), device)
+def _go_back(
+    why: str, before: dict[str, Any], after: dict[str, Any], device: weir.Device, *, whole_new: bool
+) -> NoReturn:
+    """Puts the old configuration back, and ends with one sentence that says which one is in force.
+
+    `whole_new`: all of the new one is, until something of the old one has been written.
+    """
+    try:
+        with device.lock():
+            device.queue_show(0)  # the device is there
+            whole_new = False
+            whole.apply(whole.check_form(before, device.capabilities.queues), device)
+    except weir.WeirError as error:
+        force = _in_force(before, after, device, whole_new)
+        raise Ended(FAILED, f"{why}; the old configuration cannot be put back ({error.message}); {force}") from None
+    raise Ended(REVERTED, f"{why}; the old configuration is back")
+
+
+def _in_force(before: dict[str, Any], after: dict[str, Any], device: weir.Device, whole_new: bool) -> str:
+    """Which configuration a device has after going back has failed."""
+    try:
+        found = whole.document(device)
+    except weir.WeirError:
+        return "the new configuration is still in force" if whole_new else "parts of both may be in force"
+    return {
+        (True, False): "the old configuration is in force",
+        (False, True): "the new configuration is still in force",
+        (False, False): "parts of both are in force",
+    }.get((found == before, found == after), "the two are the same")
 
 
 class _Hangup(Exception):
@@ -198,7 +235,7 @@ def _signals() -> Iterator[None]:
             signal.signal(n, handler)
 
 
-def _confirm(context: Context, before: dict[str, Any], wait: float) -> None:
+def _confirm(context: Context, before: dict[str, Any], after: dict[str, Any], wait: float) -> None:
     """Waits for a line; without it the old configuration comes back, also when the terminal has gone."""
     why = "not confirmed"
     with _signals():
@@ -211,8 +248,7 @@ def _confirm(context: Context, before: dict[str, Any], wait: float) -> None:
             why = "interrupted"
         for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)  # going back is not interrupted
-        go_back(before, context.device)
-    raise Ended(REVERTED, f"{why}; the old configuration is back")
+        _go_back(why, before, after, context.device, whole_new=True)
 
 
 def _line_within(wait: float) -> bool:

@@ -13,35 +13,11 @@ import weir
 
 from . import core, text
 from .errors import Refusal
+from .overlay import Overlay
+from .steps import steps
 
 FORMAT = 1
 _CORE = ("shape", "max_frame", "default_queue", "jumbo", "match", "dscp")
-_STATUS = 0x024
-
-
-class Overlay:
-    """Registers of a device as they would be: what is written stays here."""
-
-    def __init__(self, device: weir.Device) -> None:
-        self._device = device
-        self._written: dict[int, int] = {}
-        self._read: dict[int, int] = {}
-        self.writes: list[tuple[int, int]] = []
-
-    def csr_read(self, address: int, /) -> int:
-        """The register; never busy."""
-        if address == _STATUS:
-            return 0
-        if address in self._written:
-            return self._written[address]
-        if address not in self._read:
-            self._read[address] = self._device.register_read(address)
-        return self._read[address]
-
-    def csr_write(self, address: int, value: int, /) -> None:
-        """Keeps it."""
-        self.writes.append((address, value))
-        self._written[address] = value
 
 
 def queue_texts(shown: Mapping[str, Any]) -> dict[str, str]:
@@ -278,20 +254,6 @@ def _check_match(given: Any) -> dict[Any, Any]:
 # ---- applying
 
 
-def _order(device: weir.Device, queues: Mapping[int, Mapping[str, Any]]) -> list[int]:
-    """What gives cells and windows back comes before what takes them."""
-
-    def key(queue: int) -> tuple[bool, float, int]:
-        reserve = queues[queue].get("reserve", 0)
-        try:
-            cells = weir.parse_size(reserve) / (64 if isinstance(reserve, str) and not reserve.isdigit() else 1)
-        except weir.WeirError:
-            cells = 0
-        return (queues[queue]["policy"] == "fn", cells - device.queue_show(queue)["reserve"], queue)
-
-    return sorted(queues, key=key)
-
-
 def apply(d: Mapping[str, Any], device: weir.Device) -> None:
     """Sets everything of a checked document. Raises WeirError at the first value that is refused."""
     given = d["core"]
@@ -313,8 +275,8 @@ def apply(d: Mapping[str, Any], device: weir.Device) -> None:
             raise weir.WeirError(error.code, f"core.match: {error.message}") from error
     if "dscp" in given:
         device.dscp_map([given["dscp"].get(n, 0) for n in range(64)])
-    for queue in _order(device, d["queues"]):
-        values = dict(d["queues"][queue])
+    for queue, step in steps(device, d["queues"]):
+        values = dict(step)
         policy = str(values.pop("policy"))
         try:
             device.queue_replace(queue, policy, **values)
@@ -334,11 +296,11 @@ def apply(d: Mapping[str, Any], device: weir.Device) -> None:
             raise weir.WeirError(error.code, f"mred.{queue}: {error.message}") from error
 
 
-def rehearse(d: Mapping[str, Any], device: weir.Device) -> dict[str, Any]:
-    """Applies a checked document to a copy; what the device's document would then be. Raises WeirError, writes nothing."""
+def rehearse(d: Mapping[str, Any], device: weir.Device) -> weir.Device:
+    """A copy of the device to which a checked document has been applied. Raises WeirError, writes nothing to the device."""
     copy = weir.Device(Overlay(device))
     apply(d, copy)
-    return document(copy)
+    return copy
 
 
 def differences(before: Any, after: Any, name: str = "") -> Iterator[str]:
