@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -561,6 +562,84 @@ def test_a_device_that_fails_while_going_back(
     assert err.startswith("weirctl: not confirmed; the old configuration cannot be put back (") and err.count("\n") == 1
     assert err.endswith(f"); {said}\n")
     assert meaning(core) != before
+
+
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class Ended(FakeCore):
+    """Gets a signal at the n-th APPLY from now, and others at each APPLY after it."""
+
+    signals: tuple[int, ...] = ()
+    after = 0
+
+    def _trigger(self, name: str, address: int) -> None:
+        super()._trigger(name, address)
+        if self.signals and name in ("APPLY", "CORE_APPLY"):
+            self.after -= 1
+            if self.after < 0:
+                os.kill(os.getpid(), self.signals[0])
+                self.signals = (*self.signals[1:], self.signals[0])
+
+
+@pytest.fixture
+def handlers() -> Iterator[list[Any]]:
+    """Handlers of the three signals, which are put back."""
+    old = [signal.getsignal(n) for n in ENDING]
+    yield old
+    for n, handler in zip(ENDING, old, strict=True):
+        signal.signal(n, handler)
+
+
+@pytest.mark.parametrize("confirm", [False, True])
+@pytest.mark.parametrize("number", ENDING)
+def test_a_signal_at_any_write_goes_back_and_is_the_last_that_counts(
+    register_map: RegisterFile, tmp_path: Path, capsys: pytest.CaptureFixture[str], handlers: list[Any],
+    number: int, confirm: bool,
+) -> None:  # fmt: skip
+    core = Ended(register_map, policies=("drop-tail", "red"))
+    device = weir.Device(core)
+    for queue in range(4):
+        device.queue_replace(queue, "drop-tail", limit=9000 + queue)
+    before = meaning(core)
+    (tmp_path / "f").write_text(GOOD + "  2: {policy: red}\n  3: {policy: red, max: 20KB}\n")
+    for after in range(10):
+        core.after, core.signals = after, (number, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        code = main(["restore", str(tmp_path / "f"), *(("--confirm", "60") if confirm else ())], device)
+        core.signals = ()
+        err = capsys.readouterr().err
+        assert (code, err) == (4, "weirctl: interrupted; the old configuration is back\n"), after
+        assert meaning(core) == before, after
+        assert [signal.getsignal(n) for n in ENDING[1:]] == handlers[1:]
+        if core.after >= 0:
+            break
+    assert 6 <= after
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_a_signal_between_applying_and_the_wait_goes_back(
+    run: Any, every: FakeCore, good: Path, monkeypatch: pytest.MonkeyPatch, handlers: list[Any], number: int
+) -> None:
+    for queue in range(4):
+        run("queue", "del", queue)
+    before, confirm = meaning(every), files._confirm
+
+    def late(*given: Any) -> None:
+        os.kill(os.getpid(), number)
+        confirm(*given)
+
+    monkeypatch.setattr(files, "_confirm", late)
+    code, out, err = run("restore", good, "--confirm", 60)
+    assert (code, out, err) == (4, "", "weirctl: interrupted; the old configuration is back\n")
+    assert meaning(every) == before
+
+
+def test_without_standard_input_nothing_is_confirmed(
+    run: Any, every: FakeCore, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = meaning(every)
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run("restore", good, "--confirm", 1)[0] == 4 and meaning(every) == before
 
 
 def test_standard_input_has_a_configuration_too(run: Any, every: FakeCore, monkeypatch: pytest.MonkeyPatch) -> None:

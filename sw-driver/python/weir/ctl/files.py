@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,6 +17,7 @@ import weir
 
 from . import core, queue, whole
 from .context import Context
+from .ending import Ending, Interrupted
 from .errors import CALLERS, FAILED, REVERTED, Ended, Refusal
 from .words import Words, seconds
 
@@ -142,16 +141,18 @@ def run_restore(context: Context, words: Words) -> int:
         wanted = whole.check_form(given, device.capabilities.queues)
     except Refusal as refused:
         raise Refusal(f"{name}: {refused}; nothing was written") from None
-    with device.lock():
-        before = whole.document(device)
-        after = _rehearse(name, wanted, before, device, wait is not None)
-        changes = list(whole.differences(before, after))
-        if context.options.dry_run:
-            context.say("\n".join(changes) or "nothing would change")
-            return 0
-        _apply(wanted, before, after, device)
-    if wait is not None:
-        _confirm(context, before, after, wait)
+    with contextlib.ExitStack() as stack:
+        with device.lock():
+            before = whole.document(device)
+            after = _rehearse(name, wanted, before, device, wait is not None)
+            changes = list(whole.differences(before, after))
+            if context.options.dry_run:
+                context.say("\n".join(changes) or "nothing would change")
+                return 0
+            ending = stack.enter_context(Ending())
+            _apply(wanted, before, after, device, ending)
+        if wait is not None:
+            _confirm(context, before, after, wait, ending)
     return 0
 
 
@@ -176,11 +177,13 @@ def _rehearse(
     return whole.document(copy)
 
 
-def _apply(wanted: dict[str, Any], before: dict[str, Any], after: dict[str, Any], device: weir.Device) -> None:
-    """All of it, or what was before: the rehearsal has passed, so only the device can fail."""
+def _apply(
+    wanted: dict[str, Any], before: dict[str, Any], after: dict[str, Any], device: weir.Device, ending: Ending
+) -> None:
+    """All of it, or what was before: the rehearsal has passed, so only the device can fail, or somebody end the program."""
     try:
-        whole.apply(wanted, device)
-    except (weir.WeirError, KeyboardInterrupt) as error:
+        whole.apply(wanted, device, ending.check)
+    except (weir.WeirError, Interrupted, KeyboardInterrupt) as error:
         _go_back(str(error) or "interrupted", before, after, device, whole_new=False)
 
 
@@ -215,45 +218,25 @@ def _in_force(before: dict[str, Any], after: dict[str, Any], device: weir.Device
     }.get((found == before, found == after), "the two are the same")
 
 
-class _Hangup(Exception):
-    """The terminal has gone, or somebody interrupts or ends the program."""
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[None]:
-    """Signals that end the program are exceptions meanwhile."""
-
-    def stop(number: int, frame: object) -> NoReturn:
-        raise _Hangup
-
-    numbers = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
-    old = [signal.signal(n, stop) for n in numbers]
-    try:
-        yield
-    finally:
-        for n, handler in zip(numbers, old, strict=True):
-            signal.signal(n, handler)
-
-
-def _confirm(context: Context, before: dict[str, Any], after: dict[str, Any], wait: float) -> None:
+def _confirm(context: Context, before: dict[str, Any], after: dict[str, Any], wait: float, ending: Ending) -> None:
     """Waits for a line; without it the old configuration comes back, also when the terminal has gone."""
-    why = "not confirmed"
-    with _signals():
-        try:
+    try:
+        with ending.at_once():
             context.say(f"applied; press Enter within {wait:g} s to keep it, Ctrl-C to go back")
-            if _line_within(wait):
-                context.say("kept")
-                return
-        except (_Hangup, BrokenPipeError):
-            why = "interrupted"
-        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, signal.SIG_IGN)  # going back is not interrupted
+            kept, why = _line_within(wait), "not confirmed"
+    except (Interrupted, KeyboardInterrupt, OSError):
+        kept, why = False, "interrupted"
+    if not kept:
         _go_back(why, before, after, context.device, whole_new=True)
+    context.say("kept")
 
 
 def _line_within(wait: float) -> bool:
     """Whether a line comes from standard input in time; its end is no line."""
     deadline = time.monotonic() + wait
+    if sys.stdin is None:  # closed by who started this
+        time.sleep(wait)
+        return False
     while (left := deadline - time.monotonic()) > 0:
         ready, _, _ = select.select([sys.stdin], [], [], left)
         if ready:

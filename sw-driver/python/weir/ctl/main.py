@@ -6,6 +6,7 @@ found something; 4 the old configuration is back; 130 interrupted; 141 nobody re
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -106,7 +107,8 @@ def _terminate(number: int, frame: object) -> NoReturn:
 
 
 def _complain(line: str) -> None:
-    print(f"weirctl: {line}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # of a terminal that has gone
+        print(f"weirctl: {line}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None, device: weir.Device | None = None) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import weir
 
 from . import core, text
+from .ending import Check, go_on
 from .errors import Refusal
 from .overlay import Overlay
 from .steps import steps
@@ -254,35 +255,46 @@ def _check_match(given: Any) -> dict[Any, Any]:
 # ---- applying
 
 
-def apply(d: Mapping[str, Any], device: weir.Device) -> None:
-    """Sets everything of a checked document. Raises WeirError at the first value that is refused."""
+def apply(d: Mapping[str, Any], device: weir.Device, check: Check = go_on) -> None:
+    """Sets everything of a checked document. Raises WeirError at the first value that is refused.
+
+    `check` is called before each write and after the last one; what it raises ends this.
+    """
     given = d["core"]
     if "shape" in given:
         shape = given["shape"]
         rate = "off" if shape["rate"] is False else shape["rate"]
+        check()
         device.shape(rate, shape.get("burst"), shape.get("overhead"))
     if "jumbo" in given:
+        check()
         device.jumbo(**given["jumbo"])
     if "max_frame" in given:
+        check()
         device.max_frame(given["max_frame"])
     if "default_queue" in given:
+        check()
         device.default_queue(given["default_queue"])
     if "match" in given:
         rules = {n: (rule["destination"], rule["class"]) for n, rule in given["match"].items() if n != "default"}
+        check()
         try:
             device.match(rules, given["match"]["default"])
         except weir.WeirError as error:
             raise weir.WeirError(error.code, f"core.match: {error.message}") from error
     if "dscp" in given:
+        check()
         device.dscp_map([given["dscp"].get(n, 0) for n in range(64)])
     for queue, step in steps(device, d["queues"]):
         values = dict(step)
         policy = str(values.pop("policy"))
+        check()
         try:
             device.queue_replace(queue, policy, **values)
         except weir.WeirError as error:
             raise weir.WeirError(error.code, f"queues.{queue}: {error.message}") from error
     for queue, merge in d["merge"].items():
+        check()
         try:
             device.merge(queue, **merge)
         except weir.WeirError as error:
@@ -290,10 +302,12 @@ def apply(d: Mapping[str, Any], device: weir.Device) -> None:
     for queue, mred in d["mred"].items():
         if "low" not in mred and not device.mred(queue)["enable"]:
             continue
+        check()
         try:
             device.mred(queue, **mred)
         except weir.WeirError as error:
             raise weir.WeirError(error.code, f"mred.{queue}: {error.message}") from error
+    check()
 
 
 def rehearse(d: Mapping[str, Any], device: weir.Device) -> weir.Device:
