@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -645,6 +646,62 @@ def test_without_standard_input_nothing_is_confirmed(
 def test_standard_input_has_a_configuration_too(run: Any, every: FakeCore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD.encode())))
     assert run("restore", "-") == (0, "", "") and every.applied("RED_MAX", 0) == 15 << 10 << 11
+
+
+def test_save_keeps_a_link_and_the_mode_of_a_file_and_a_new_one_has_the_umasks(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "old").chmod(0o600)
+    (tmp_path / "link").symlink_to("old")
+    (tmp_path / "dangling").symlink_to("other")
+    before = os.umask(0o027)
+    try:
+        for name in ("link", "new", "dangling"):
+            assert run("save", tmp_path / name) == (0, "", "")
+    finally:
+        os.umask(before)
+    assert os.readlink(tmp_path / "link") == "old" and os.readlink(tmp_path / "dangling") == "other"
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("old", "new", "other")}
+    assert modes == {"old": 0o600, "new": 0o640, "other": 0o640}
+    assert all(yaml.safe_load((tmp_path / name).read_text())["weir"] == 1 for name in modes)
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_save_writes_what_is_no_regular_file_directly(run: Any, tmp_path: Path, linked: bool) -> None:
+    os.mkfifo(place := tmp_path / "pipe")
+    if linked:
+        (place := tmp_path / "link").symlink_to("pipe")
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()), daemon=True)
+    reader.start()
+    assert run("save", place) == (0, "", "")
+    reader.join(10)
+    assert (tmp_path / "pipe").is_fifo() and yaml.safe_load(read[0])["weir"] == 1
+
+
+@pytest.mark.parametrize("what", ["write", "name"])
+def test_a_save_that_fails_leaves_nothing(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    (tmp_path / "f").write_text("old")
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if what == "write":
+        real = os.fdopen
+
+        def small(*given: Any, **more: Any) -> Any:
+            file = real(*given, **more)
+            return type(
+                "Full", (), {"__enter__": lambda self: self, "__exit__": lambda self, *_: file.close(), "write": full}
+            )()
+
+        monkeypatch.setattr(os, "fdopen", small)
+    else:
+        monkeypatch.setattr(Path, "replace", full)
+        monkeypatch.setattr(os, "replace", full)
+    code, _, err = run("save", tmp_path / "f")
+    monkeypatch.undo()
+    assert (code, err) == (2, f"weirctl: {tmp_path / 'f'}: No space left on device\n")
+    assert [p.name for p in tmp_path.iterdir()] == ["f"] and (tmp_path / "f").read_text() == "old"
 
 
 def test_a_saved_file_is_plain_yaml(run: Any, good: Path) -> None:

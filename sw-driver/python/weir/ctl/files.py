@@ -6,7 +6,6 @@ import contextlib
 import os
 import select
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,7 +14,7 @@ import yaml
 
 import weir
 
-from . import core, queue, whole
+from . import core, output, queue, whole
 from .context import Context
 from .ending import Ending, Interrupted
 from .errors import CALLERS, FAILED, REVERTED, Ended, Refusal
@@ -116,14 +115,8 @@ def run_save(context: Context, words: Words) -> int:
     if name == "-":
         context.say(content.rstrip("\n"))
         return 0
-    path = Path(name)
-    try:  # the file appears whole or not at all
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
-        ) as part:
-            part.write(content)
-        os.chmod(part.name, 0o644)
-        os.replace(part.name, path)
+    try:
+        output.write(name, content)
     except OSError as error:
         raise Refusal(f"{name}: {error.strerror or error}") from None
     return 0

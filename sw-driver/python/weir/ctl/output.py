@@ -1,0 +1,35 @@
+"""A file that appears whole or not at all; as weir_sim.files, of which this package knows nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+
+def write(place: str | os.PathLike[str], content: str) -> None:
+    """Writes a file under a temporary name beside its place, and gives it its name in one step. Raises OSError.
+
+    A symbolic link stays one, a file that was there keeps its mode, a new one has that of the umask. A place that is no
+    regular file (a device, a pipe, a terminal) is written directly.
+    """
+    data, target = content.encode(), Path(place)
+    mode = None
+    if target.exists():
+        if not target.is_file():
+            with target.open("wb") as direct:
+                direct.write(data)
+            return
+        mode = stat.S_IMODE(target.stat().st_mode)
+    target = target.resolve()
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
