@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ import weir
 from fake_core import POLICIES, FakeCore, RegisterFile
 from served import served
 from weir.ctl import exporter
+from weir.ctl.context import Context
 from weir.ctl.main import main
+from weir.ctl.words import Options
 from weir_sim.traffic import Random
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -309,15 +312,58 @@ def test_the_exporter_answers_over_http_and_tells_a_device_that_has_gone(uri: st
     assert process.stderr is not None and process.stderr.read() == "weirctl: interrupted\n"
 
 
-def test_an_exporter_without_its_device_answers_503(register_map: RegisterFile) -> None:
-    core = FakeCore(register_map)
-    http = exporter.server(weir.Device(core), "127.0.0.1", 0)
+@contextmanager
+def exported(context: Context) -> Iterator[str]:
+    """The address of an exporter in a thread."""
+    http = exporter.server(context, "127.0.0.1", 0)
     threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
-    core.fail_at = 3
-    with pytest.raises(urllib.error.HTTPError, match="503"):
-        urllib.request.urlopen(f"http://127.0.0.1:{http.server_address[1]}/metrics", timeout=10)
-    http.shutdown()
-    http.server_close()
+    try:
+        yield f"http://127.0.0.1:{http.server_address[1]}/metrics"
+    finally:
+        http.shutdown()
+        http.server_close()
+        context.close()
+
+
+def scraped(place: str) -> str:
+    with urllib.request.urlopen(place, timeout=10) as answer:
+        content: bytes = answer.read()
+    return content.decode()
+
+
+def test_an_exporter_without_its_device_says_so(register_map: RegisterFile) -> None:
+    """In a page that Prometheus takes: of other answers than 200 it keeps nothing."""
+    core = FakeCore(register_map)
+    with exported(Context(Options(), weir.Device(core))) as place:
+        core.fail_at = 3
+        lines = scraped(place).splitlines()
+        assert [line for line in lines if not line.startswith("#")] == ["weir_up 0"]
+        assert len(lines) == 4 and "failed" in lines[-1]
+        core.fail_at = None
+        assert "\nweir_up 1\n" in scraped(place) and "weir_queue_bytes" in scraped(place)
+
+
+def test_an_exporter_finds_its_device_again_after_that_has_restarted(tmp_path: Path) -> None:
+    with exported(Context(Options(device=f"unix:{tmp_path}/socket"))) as place:
+        for _ in range(2):
+            with served(tmp_path):
+                texts = [scraped(place) for _ in range(2)]
+                assert "\nweir_up 1\n" in texts[-1] and "weir_queue_bytes" in texts[-1]
+            assert "\nweir_up 0\n" in scraped(place)
+
+
+def test_an_exporter_answers_head_without_asking_the_device(register_map: RegisterFile) -> None:
+    core = FakeCore(register_map)
+    with exported(Context(Options(), weir.Device(core))) as place:
+        core.forget()
+        for path, code in (("metrics", 200), ("", 200), ("other", 404)):
+            asked = urllib.request.Request(place.replace("metrics", path), method="HEAD")
+            try:
+                with urllib.request.urlopen(asked, timeout=10) as answer:
+                    assert (answer.status, answer.read()) == (code, b"")
+            except urllib.error.HTTPError as error:
+                assert error.code == code
+        assert not core.reads and not core.log
 
 
 # ---- how it ends

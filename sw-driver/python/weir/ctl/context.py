@@ -61,6 +61,7 @@ class Context:
         self.say(json.dumps(value, indent=2, allow_nan=False, default=str))
 
     def close(self) -> None:
-        """Lets the device go."""
+        """Lets the device go; it is opened again when it is needed again."""
         if self._device is not None and not self._given:
             self._device.close()
+            self._device = None

@@ -18,6 +18,7 @@ HELP = """\
 weirctl exporter [--listen ADDRESS:PORT]   http://ADDRESS:PORT/metrics, 127.0.0.1:9419 unless given
 weirctl exporter --once                    the same text to standard output, for a textfile collector
 
+weir_up is 0 while the device does not answer; it is opened again at the next scrape.
 docs/dashboard.json is a dashboard for Grafana.
 """
 _PORT = 9419
@@ -66,9 +67,15 @@ class Page:
         return "\n".join(self._lines) + "\n"
 
 
+def _up(up: bool) -> Page:
+    out = Page()
+    out.add("up", "gauge", "1 if the device answers; nothing else is there without it.", iter([({}, int(up))]))
+    return out
+
+
 def page(state: weir.State, policies: Mapping[int, str]) -> str:
     """All metrics of a state."""
-    out = Page()
+    out = _up(True)
     queues = range(len(state.queues))
 
     def counts(field_of: tuple[tuple[str, str], ...], label: str, of: str) -> Iterator[tuple[dict[str, str], float]]:
@@ -123,35 +130,49 @@ def collect(device: weir.Device) -> str:
     return page(state, policies)
 
 
-def server(device: weir.Device, address: str, port: int) -> ThreadingHTTPServer:
+def scrape(context: Context) -> str:
+    """The page as it is served: without an answer of the device weir_up alone. The device is opened again by the next call."""
+    try:
+        return collect(context.device)
+    except weir.WeirError as error:
+        if error.name != "BUSY":
+            context.close()
+        return f"{_up(False).text()}# {' '.join(error.message.split())}\n"
+
+
+def server(context: Context, address: str, port: int) -> ThreadingHTTPServer:
     """An HTTP server of /metrics; the caller runs it."""
     turn = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
-        """Answers GET."""
+        """Answers GET and HEAD."""
 
         timeout = 10
 
         def do_GET(self) -> None:
             """/metrics, and a page that leads there."""
             if self.path.split("?")[0] == "/metrics":
-                try:
-                    with turn:
-                        self._answer(200, "text/plain; version=0.0.4; charset=utf-8", collect(device))
-                except weir.WeirError as error:
-                    self._answer(503, "text/plain; charset=utf-8", f"{error}\n")
+                with turn:
+                    content = scrape(context) if self.command == "GET" else ""
+                self._answer(200, "text/plain; version=0.0.4; charset=utf-8", content)
             elif self.path == "/":
                 self._answer(200, "text/html; charset=utf-8", '<a href="/metrics">metrics</a>\n')
             else:
                 self._answer(404, "text/plain; charset=utf-8", "only /metrics is here\n")
 
+        def do_HEAD(self) -> None:
+            """The same without content; the device is not asked."""
+            self.do_GET()
+
         def _answer(self, code: int, kind: str, content: str) -> None:
             data = content.encode()
             self.send_response(code)
             self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
+            if self.command == "GET":
+                self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data)
+            if self.command == "GET":
+                self.wfile.write(data)
 
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing."""
@@ -171,7 +192,7 @@ def run(context: Context, words: Words) -> int:
     number = whole(port, "port", 0, 65535)
     collect(context.device)
     try:
-        http = server(context.device, address, number)
+        http = server(context, address, number)
     except OSError as error:
         raise Refusal(f"--listen {address}:{port}: {error.strerror or error}") from None
     context.say(f"http://{address or '0.0.0.0'}:{http.server_address[1]}/metrics")
