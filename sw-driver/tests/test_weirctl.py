@@ -319,6 +319,29 @@ def test_top_knows_the_probability_of_red() -> None:
     assert top.red_probability({"policy": "pie"}, 3) is None
 
 
+@pytest.mark.parametrize("width", [None, 200, 100, 90, 80, 72, 60])
+def test_top_leaves_out_what_matters_less(every: FakeCore, width: int | None) -> None:
+    device = weir.Device(every)
+    device.queue_replace(0, "red", min="30KB", max="90KB", limit="100KB")
+    device.queue_replace(1, "drop-tail", strict=True)
+    before = device.state()
+    for name in ("IN_ECT0", "OUT", "MARKED", "OVERFLOW"):
+        for of in ("PACKETS", "BYTES"):
+            every.words[every.address(f"{name}_{of}_LO", 0)] = 123456789
+    every.words[every.address("NOW_LO")] = 10**9
+    now = device.state()
+    lines = top.picture(before, now, {q: device.queue_show(q) for q in range(4)}, width).splitlines()[2:]
+    heads = lines[0].split()
+    assert {"q", "avg", "p", "marks/s", "drops/s"} <= set(heads)
+    assert len(lines) == 5 and (width is None or max(map(len, lines)) <= width)
+    assert lines[1].count("123M") == 2
+    wanted = ["policy", "q", "packets", "avg", "p", "in", "out", "marks/s", "drops/s", "delay", "99%"]
+    if width is None or width >= 100:
+        assert heads == wanted
+    elif width == 80:
+        assert heads == [w for w in wanted if w not in ("packets", "in", "out")]
+
+
 # ---- the rest of the core
 
 

@@ -23,7 +23,8 @@ HELP = """\
 weirctl top [--interval SECONDS] [--count N]   q, average, probability, rates, marks, drops and delay of every queue
 
 Rates are per second of device time. p is RED's probability at the live average, before it is spread; other policies
-do not show theirs in a register (weirctl trace does). q or Ctrl-C ends. Without a terminal the pictures follow each other.
+do not show theirs in a register (weirctl trace does). q or Ctrl-C ends. Without a terminal the pictures follow each other. A
+narrow terminal leaves packets, out, in and delay out, in this order.
 """
 
 
@@ -44,10 +45,30 @@ def red_probability(shown: Mapping[str, Any], average: float) -> float | None:
     return 1.0
 
 
-def picture(before: weir.State | None, now: weir.State, shown: Mapping[int, Mapping[str, Any]]) -> str:
-    """The table for one look."""
-    head = ["", "policy", "q", "packets", "avg", "p", "in", "out", "marks/s", "drops/s", "delay 99%"]
-    rows = [head]
+#: Columns, and their usual widths, so that they do not come and go with the values.
+_COLUMNS = {"": 8, "policy": 9, "q": 6, "packets": 7, "avg": 6, "p": 6, "in": 7, "out": 7, "marks/s": 7, "drops/s": 7,
+            "delay 99%": 9}  # fmt: skip
+#: Columns that a narrow terminal does without, the first of them first.
+_SPARED = ("packets", "out", "in", "delay 99%", "policy")
+_GAP = 2
+
+
+def _fitting(rows: list[list[str]], width: int | None) -> list[list[str]]:
+    """The columns for which there is room."""
+    widths = {n: max(usual, *(len(row[i]) for row in rows)) for i, (n, usual) in enumerate(_COLUMNS.items())}
+    for name in _SPARED:
+        if width is None or sum(widths.values()) + _GAP * (len(widths) - 1) <= width:
+            break
+        del widths[name]
+    kept = [i for i, name in enumerate(_COLUMNS) if name in widths]
+    return [[row[i] for i in kept] for row in rows]
+
+
+def picture(
+    before: weir.State | None, now: weir.State, shown: Mapping[int, Mapping[str, Any]], width: int | None = None
+) -> str:
+    """The table for one look, in `width` columns."""
+    rows = [list(_COLUMNS)]
     span = 0.0
     if before is not None:
         span = (now.core_live.now_ns - before.core_live.now_ns) % (1 << 48) / 1e9
@@ -75,7 +96,7 @@ def picture(before: weir.State | None, now: weir.State, shown: Mapping[int, Mapp
     core = now.core_live
     return (
         f"device time {core.now_ns / 1e9:.6f} s, {core.free_cells} cells free, link {'up' if core.link_up else 'DOWN'}\n\n"
-        + text.table(rows)
+        + text.table(_fitting(rows, width))
     )
 
 
@@ -119,9 +140,9 @@ def run(context: Context, words: Words) -> int:
             if now.core_live.generation != generation:
                 generation = now.core_live.generation
                 shown = {q: device.queue_show(q) for q in range(device.capabilities.queues)}
-            drawn = picture(before, now, shown)
+            size = shutil.get_terminal_size()
+            drawn = picture(before, now, shown, size.columns if real else None)
             if real:
-                size = shutil.get_terminal_size()
                 lines = [f"weirctl top  {context.uri}  (q ends)", *drawn.splitlines()]
                 drawn = "\n".join(line[: size.columns] for line in lines[: size.lines - 1])
                 sys.stdout.write("\x1b[H\x1b[2J" + drawn.replace("\n", "\r\n"))
