@@ -56,6 +56,31 @@ def test_a_line_of_tc_works_as_typed_there(run: Any, every: FakeCore) -> None:
     assert every.applied("RED_MIN", 0) == 30000 << 11
 
 
+@pytest.mark.parametrize("policy", ["pie", "codel", "pi2"])
+def test_a_limit_as_tc_has_it_is_told_from_bytes(run: Any, every: FakeCore, policy: str) -> None:
+    """tc-pie(8), tc-codel(8): limit in packets, 1000 by default."""
+    for limit in (1, 100, 1000, 1513):
+        code, _, err = run("queue", "replace", 0, policy, "limit", limit)
+        assert code == 2 and not every.log
+        assert err == (
+            f"weirctl: limit {limit} is out of range: allowed is 1514 to 131008 bytes; tc counts packets: "
+            f"unit packets limit {limit}; if bytes are meant, write limit {limit}b\n"
+        )
+    for words, name, value in (
+        ("unit packets limit 100", "limit_packets", 100),
+        ("limit 1000b", "limit_bytes", 1000),
+        ("limit_bytes 1000", "limit_bytes", 1000),
+        ("limit 1514", "limit_bytes", 1514),
+    ):
+        assert run("queue", "replace", 0, policy, *words.split()) == (0, "", "")
+        assert shown(run, 0)[name] == value
+    every.forget()
+    assert run("queue", "change", 0, "limit", 100)[0] == 2 and not every.log
+    assert run("queue", "change", 0, "limit", 100, "unit", "packets")[0] == 0
+    assert run("queue", "change", 0, "limit", 200)[0] == 0 and shown(run, 0)["limit_packets"] == 200
+    assert run("queue", "replace", 0, "drop-tail", "limit", 100)[0] == 0
+
+
 def test_a_weight_wins_over_burst(run: Any) -> None:
     assert run("queue", "replace", 0, "red", "limit", "100KB", "weight", 0.002, "burst", 55)[0] == 0
     assert shown(run, 0)["weight"] == pytest.approx(0.002, rel=1e-6)

@@ -66,6 +66,20 @@ def settings(words: Words, policy: weir.Policy) -> dict[str, str]:
     return found
 
 
+#: Policies whose namesakes in tc have a limit in packets.
+_PACKETS_IN_TC = ("pie", "codel", "pi2")
+#: Bytes of a limit of theirs below which packets were meant.
+_LEAST = 1514
+
+
+def _check_limit(policy: weir.Policy, given: Mapping[str, str], unit: str, capabilities: weir.Capabilities) -> None:
+    """Refuses a limit without a suffix that is bytes here, and packets in tc."""
+    limit = given.get("limit", "")
+    if policy.name in _PACKETS_IN_TC and given.get("unit", unit) == "bytes" and limit.isdigit() and int(limit) < _LEAST:
+        raise Refusal(f"limit {limit} is out of range: allowed is {_LEAST} to {capabilities.buffer_bytes} bytes; tc counts packets: "
+                      f"unit packets limit {limit}; if bytes are meant, write limit {limit}b")  # fmt: skip
+
+
 def run(context: Context, words: Words) -> int:
     """The verb."""
     command = words.keyword(COMMANDS, "show", "command of queue")
@@ -81,13 +95,16 @@ def run(context: Context, words: Words) -> int:
         _change(context, queue, words)
     else:
         policy = weir.policy_of(name := words.take("policy"))
-        context.device.queue_replace(queue, name, **settings(words, policy))
+        given = settings(words, policy)
+        _check_limit(policy, given, "bytes", context.device.capabilities)
+        context.device.queue_replace(queue, name, **given)
     return 0
 
 
 def _change(context: Context, queue: int, words: Words) -> None:
     with context.device.lock():
-        now = weir.policy_of(context.device.queue_show(queue)["policy"])
+        shown = context.device.queue_show(queue)
+        now = weir.policy_of(shown["policy"])
         named = words.peek()
         if named in {p.name for p in weir.policies()}:
             words.take("policy")
@@ -95,7 +112,9 @@ def _change(context: Context, queue: int, words: Words) -> None:
                 raise Refusal(f"queue {queue} runs {now.name}, not {named}; write queue replace {queue} {named} …")
         if not words:
             raise Refusal(f"nothing to change is named; {now.name} has {', '.join(p.name for p in now.parameters)}")
-        context.device.queue_change(queue, **settings(words, now))
+        given = settings(words, now)
+        _check_limit(now, given, shown["unit"], context.device.capabilities)
+        context.device.queue_change(queue, **given)
 
 
 def line(shown: Mapping[str, Any], capabilities: weir.Capabilities) -> str:
