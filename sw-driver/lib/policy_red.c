@@ -116,46 +116,33 @@ static int check_thresholds(const struct weir_capabilities *caps, const struct w
 	return status ? status : weir_check_parameter(caps, config, "burst");
 }
 
-/* (1-(1-w)^burst)/w, falling from burst (w = 0) to 1 (w = 1). */
+/* (1-(1-w)^burst)/w, falling from burst (w = 0) to 1 (w = 1). As tc computes it: with pow(), what is exact is exact. */
 static double burst_average(double burst, double w)
 {
-	return w >= 1 ? 1 : -expm1(burst * log1p(-w)) / w;
+	return (1 - pow(1 - w, burst)) / w;
 }
 
-/* The largest w with (1-(1-w)^burst)/w >= a; 0 if there is none. tc takes the largest power of two. */
+/* tc's rule: the largest w of 1/2, 1/4 ... LEAST_WEIGHT with (1-(1-w)^burst)/w >= a; 0 if there is none. */
 static double solve_weight(double burst, double a)
 {
-	double low = 0, high = 1;
-
-	if (burst_average(burst, 1) >= a)
-		return 1;
-	if (a >= burst)
+	if (a < 1 || (a >= burst && a > 1))
 		return 0;
-	for (int i = 0; i < 200 && low < high; i++) {
-		/* the geometric mean while the ends are far apart: small weights are found to full precision */
-		double middle = low == 0 ? high / 16 : high > 2 * low ? sqrt(low * high) : (low + high) / 2;
-
-		if (middle <= low || middle >= high || middle < 0x1p-60)
-			break;
-		if (burst_average(burst, middle) >= a)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	for (double w = 0.5; w >= LEAST_WEIGHT; w /= 2)
+		if (burst_average(burst, w) >= a)
+			return w;
+	return 0;
 }
 
 int weir_weight_from_burst(double burst, double qmin, double *weight)
 {
-	const double smallest = LEAST_WEIGHT;
 	double low = fmax(1, ceil(qmin)), high, found;
 
 	if (!(qmin >= 0 && qmin <= 1e7) || !(burst >= 1 && burst <= 1e7))
 		return weir_fail(WEIR_E_RANGE, "burst %s with min %s packets is out of range: allowed is 1 to 10000000; "
 				 "give weight instead",
 				 weir_show_value(burst).s, weir_show_value(qmin).s);
-	found = burst + 1 - qmin < 1 ? 0 : solve_weight(burst, burst + 1 - qmin);
-	if (found >= smallest) {
+	found = solve_weight(burst, burst + 1 - qmin);
+	if (found > 0) {
 		*weight = found;
 		return WEIR_OK;
 	}
@@ -163,12 +150,12 @@ int weir_weight_from_burst(double burst, double qmin, double *weight)
 		return weir_fail(WEIR_E_CONFLICT,
 				 "burst %s gives no weight: min is %s packets of avpkt and has to be more than 1; raise "
 				 "min, or give weight (%s to 1)",
-				 weir_show_value(burst).s, weir_show_value(qmin).s, weir_show_value(smallest).s);
-	for (high = 2 * low; solve_weight(high, high + 1 - qmin) >= smallest;)
+				 weir_show_value(burst).s, weir_show_value(qmin).s, weir_show_value(LEAST_WEIGHT).s);
+	for (high = 2 * low; solve_weight(high, high + 1 - qmin) > 0;)
 		high *= 2;
 	for (double step = high / 2; step >= 1; step = floor(step / 2)) /* the last burst that still works */
-		while (high > low && solve_weight(high, high + 1 - qmin) < smallest &&
-		       (step == 1 || solve_weight(high - step, high - step + 1 - qmin) < smallest))
+		while (high > low && solve_weight(high, high + 1 - qmin) == 0 &&
+		       (step == 1 || solve_weight(high - step, high - step + 1 - qmin) == 0))
 			high -= step;
 	return weir_fail(WEIR_E_RANGE,
 			 "burst %s is out of range: allowed with min %s packets is %s to %s packets; or give weight "

@@ -146,7 +146,7 @@ struct weir_red {
 	double min, max;      /* thresholds */
 	double probability;   /* max_p */
 	double weight;        /* of the EWMA; over burst if both are given */
-	double burst;         /* packets; gives the weight by tc's equation */
+	double burst;         /* packets; gives the weight as with tc */
 	double avpkt;         /* bytes of a typical packet */
 	double bandwidth;     /* bit/s, for the idle time: a slot is avpkt*8/bandwidth */
 	int gentle, ecn, harddrop, nodrop;
@@ -298,7 +298,8 @@ int weir_convert_shaper(const struct weir_capabilities *caps, const struct weir_
 void weir_convert_shaper_back(const struct weir_capabilities *caps, const struct weir_shaper_registers *registers,
 			      struct weir_shaper *shaper);
 
-/* The weight that tc's equation (1-(1-w)^burst)/w = burst + 1 - qmin gives, qmin = min/avpkt in packets. */
+/* The weight that tc takes: the largest of 1/2, 1/4 ... 2^-16 with (1-(1-w)^burst)/w >= burst + 1 - qmin, qmin = min/avpkt
+ * in packets. */
 int weir_weight_from_burst(double burst, double qmin, double *weight);
 
 /* The building blocks, for models and tests. */

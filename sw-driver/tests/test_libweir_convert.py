@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import exact_conversion as exact
@@ -149,19 +150,25 @@ def test_shaper_off_and_defaults() -> None:
 
 
 @given(st.integers(2, 3000), st.floats(1.01, 2000))
-def test_weight_solves_tcs_equation(burst: int, qmin: float) -> None:
-    wanted = burst + 1 - qmin
-    if wanted < 1:
+def test_weight_is_the_power_of_two_that_tc_takes(burst: int, qmin: float) -> None:
+    """The largest of 1/2, 1/4 … with (1-(1-w)^burst)/w >= burst + 1 - qmin, as tc_red_eval_ewma() of iproute2 searches it."""
+    wanted = Decimal(burst + 1 - qmin)
+    averages = {k: exact.burst_average(burst, 2.0**-k) for k in range(1, 17)}
+    assume(all(abs(average / wanted - 1) > Decimal("1e-9") for average in averages.values()) if wanted >= 1 else True)
+    fitting = [k for k, average in averages.items() if average >= wanted >= 1]
+    if fitting:
+        assert weir.weight_from_burst(burst, qmin) == 2.0 ** -fitting[0]
+    else:
         with pytest.raises(weir.WeirError, match="burst .* is out of range: allowed with min"):
             weir.weight_from_burst(burst, qmin)
-        return
-    try:
-        weight = weir.weight_from_burst(burst, qmin)
-    except weir.WeirError:
-        assert exact.burst_average(burst, 2.0**-16) < wanted  # the solution lies below 2^-16
-        return
-    below, above = weight * (1 - 2.0**-33), min(1.0, weight * (1 + 2.0**-33))
-    assert exact.burst_average(burst, below) >= wanted >= exact.burst_average(burst, above)
+
+
+@pytest.mark.parametrize(
+    ("burst", "qmin", "ewma"), [(55, 30, 5), (51, 30.72, 5), (30, 30, 1), (2, 1.5, 1), (2, 1.25, 2), (3, 1.75, 2), (1, 1, 1), (180, 30, 9)]
+)  # fmt: skip
+def test_weights_of_tc(burst: int, qmin: float, ewma: int) -> None:
+    """tc-red(8)'s example, tc's smallest burst, and cases in which both sides of the equation are the same number."""
+    assert weir.weight_from_burst(burst, qmin) == 2.0**-ewma
 
 
 def test_refused_burst_names_a_range_that_holds() -> None:
@@ -176,11 +183,11 @@ def test_refused_burst_names_a_range_that_holds() -> None:
         weir.weight_from_burst(87, 87.376)
 
 
-def test_weight_is_near_the_power_of_two_that_tc_takes() -> None:
+def test_the_weight_by_default_is_tcs() -> None:
     """tc red limit 400KB min 30KB max 90KB avpkt 1000: burst 51, ewma 5, that is w = 1/32."""
     red = weir.complete("red", limit="400KB", min="30KB", max="90KB", avpkt=1000)
-    assert red["burst"] == 51
-    assert 1 / 32 <= red["weight"] < 1 / 16
+    assert red["burst"] == 51 and red["weight"] == 1 / 32
+    assert weir.complete("red", limit="400KB", min="30KB", max="90KB", avpkt=1000, weight=0.04)["weight"] == 0.04
 
 
 def test_defaults_are_tcs() -> None:
@@ -257,5 +264,5 @@ def test_drop_tail_has_no_red_registers() -> None:
 def test_the_default_burst_is_raised_where_tcs_is_too_small() -> None:
     """tc's (2*min+max)/(3*avpkt) is 1 here, less than min/avpkt = 1.5."""
     red = weir.complete("red", min=1500, max=1600, avpkt=1000)
-    assert red["burst"] == 2 and abs(red["weight"] - 0.5) < 1e-9
+    assert red["burst"] == 2 and red["weight"] == 0.5
     assert weir.complete("red", min=200000, max=200001, avpkt=8000)["burst"] == 26

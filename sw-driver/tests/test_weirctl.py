@@ -44,15 +44,14 @@ def shown(run: Any, queue: int) -> dict[str, Any]:
 
 
 def test_a_line_of_tc_works_as_typed_there(run: Any, every: FakeCore) -> None:
-    """tc-red(8)'s example. Its weight: (1-(1-w)^55)/w = 55 + 1 - 30."""
+    """tc-red(8)'s example. Its weight: tc's ewma is 5."""
     line = "limit 130000 min 30000 max 90000 avpkt 1000 burst 55 ecn adaptive bandwidth 10Mbit".split()
     assert run("queue", "replace", 0, "red", *line) == (0, "", "")
     found = shown(run, 0)
     assert found["policy"] == "ared" and found["ecn"] is True and found["probability"] == pytest.approx(0.02, rel=1e-9)
     assert (found["limit_bytes"], found["min"], found["max"], found["avpkt"]) == (130000, 30000, 90000, 1000)
     assert found["bandwidth"] == pytest.approx(10e6, rel=1e-5)
-    w = found["weight"]
-    assert (1 - (1 - w) ** 55) / w == pytest.approx(26, rel=1e-4)
+    assert found["weight"] == 1 / 32
     assert every.applied("RED_MIN", 0) == 30000 << 11
 
 

@@ -341,7 +341,8 @@ def parse_number(value: Value) -> float:
 
 
 def weight_from_burst(burst: float, qmin: float) -> float:
-    """The weight by tc's equation (1-(1-w)^burst)/w = burst + 1 - qmin, qmin = min/avpkt packets. Raises WeirError."""
+    """The weight that tc takes: the largest of 1/2, 1/4 … 2^-16 with (1-(1-w)^burst)/w >= burst + 1 - qmin, where qmin is
+    min/avpkt in packets. Raises WeirError."""
     weight = ffi.new("double *")
     check(lib.weir_weight_from_burst(float(burst), float(qmin), weight))
     return float(weight[0])
