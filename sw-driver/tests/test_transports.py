@@ -169,6 +169,35 @@ def test_a_locked_device_waits_for_its_owner_and_no_longer_than_that(place: Path
     one.close()
 
 
+def test_who_waits_for_a_device_has_the_next_turn(place: Path) -> None:
+    """Two that hold it again at once do not keep a third out, nor each other."""
+    uri = f"unix:{place}/socket"
+    turns, ended = [0, 0], threading.Event()
+
+    def again_and_again(n: int) -> None:
+        with weir.Device(uri) as device:
+            while not ended.is_set():
+                with device.lock():
+                    turns[n] += 1
+                    time.sleep(0.05)
+
+    threads = [threading.Thread(target=again_and_again, args=(n,)) for n in (0, 1)]
+    for thread in threads:
+        thread.start()
+    try:
+        with weir.Device(uri) as device:
+            waited = []
+            for _ in range(10):
+                before = sum(turns)
+                with device.lock():
+                    waited.append(sum(turns) - before)
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    assert sorted(waited)[5] <= 3 and min(turns) > 0, (waited, turns)
+
+
 def test_a_lock_belongs_to_someone(place: Path) -> None:
     with weir.Device(f"unix:{place}/socket") as device:
         assert lib.weir_unlock(device._handle) == -5

@@ -31,6 +31,8 @@ LOOK_S = 0.02
 """Longest wait for a line."""
 HOLD_S = 5.0
 """A client that holds the device and says nothing for so long loses it."""
+TURN_S = 0.2
+"""How long the device is kept for a client that was answered BUSY; it asks again every few ms."""
 MOST_WAITING = 1 << 20
 """Bytes that may wait for a client that does not read."""
 
@@ -112,6 +114,8 @@ class Server:
         self._registers = _Registers(core)
         self._holder: _Client | None = None
         self._held_until = 0.0
+        self._turns: list[_Client] = []  # who was answered BUSY, the first first
+        self._turn_until = 0.0
         self._link: Path | None = None
         self._listener: socket.socket | None = None
         self._line: int | None = None
@@ -149,14 +153,35 @@ class Server:
         self._add(_Client(self._line))
 
     def _add(self, client: _Client) -> None:
-        client.answerer = Answerer(
-            self._registers, lambda on: self._hold(client, on), lambda: self._holder in (None, client)
-        )
+        client.answerer = Answerer(self._registers, lambda on: self._hold(client, on), lambda: self._free(client))
         self._selector.register(client.descriptor, selectors.EVENT_READ, client)
 
     def _hold(self, client: _Client, on: bool) -> bool:
-        self._holder = client if on else None
+        if on:
+            self._holder = client
+        else:
+            self._let_go()
         return True
+
+    def _let_go(self) -> None:
+        self._holder = None
+        self._turn_until = time.monotonic() + TURN_S
+
+    def _free(self, client: _Client) -> bool:
+        """Whether it is this client's turn. Who was answered BUSY comes first, or a client that holds again at once keeps it out."""
+        if self._holder is client:
+            return True
+        if self._holder is None:
+            while self._turns and self._turns[0] is not client and time.monotonic() > self._turn_until:
+                del self._turns[0]  # it does not ask any more
+                self._turn_until = time.monotonic() + TURN_S
+            if not self._turns or self._turns[0] is client:
+                del self._turns[:1]
+                self._turn_until = time.monotonic() + TURN_S
+                return True
+        if client not in self._turns:
+            self._turns.append(client)
+        return False
 
     # ---- clients
 
@@ -168,7 +193,9 @@ class Server:
 
     def _drop(self, client: _Client) -> None:
         if self._holder is client:
-            self._holder = None
+            self._let_go()
+        if client in self._turns:
+            self._turns.remove(client)
         self._selector.unregister(client.descriptor)
         if client.connection is not None:
             client.connection.close()
@@ -250,7 +277,7 @@ class Server:
     def _attend(self, wait: float) -> bool:
         """Waits at most so long for clients and serves them; tells whether the line has something."""
         if self._holder is not None and time.monotonic() > self._held_until:
-            self._holder = None
+            self._let_go()
         found = False
         for key, events in self._selector.select(wait):
             if key.data is None:
