@@ -552,6 +552,15 @@ def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
         ("queue replace 0 red spread", ["uniform-wait", "geometric"], ["max"]),
         ("-d unix:/x queue replace 0 pie", ["target"], ["min"]),
         ("class replace EF", ["queue"], []),
+        ("merge", ["show"], ["max_bytes"]),
+        ("merge 0", ["off", "flow", "class"], ["jfet", "max_bytes"]),
+        ("merge 0 flow", ["max_bytes", "max_sum", "max_count"], ["jfet", "flow"]),
+        ("merge 0 class max_sum 3000", ["jfet", "max_bytes", "max_count"], ["max_sum"]),
+        ("merge 0 class jfet", [], ["max_sum"]),
+        ("merge show", [], ["off"]),
+        ("mred 0", ["off", "low", "high"], ["show"]),
+        ("mred 0 low 0.1", ["high"], ["low", "off"]),
+        ("mred 0 off", [], ["low"]),
     ],
 )
 def test_completion_offers_what_may_follow(before: str, may: list[str], not_: list[str], run: Any) -> None:

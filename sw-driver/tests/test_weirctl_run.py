@@ -23,7 +23,7 @@ import pytest
 import weir
 from fake_core import POLICIES, FakeCore, RegisterFile
 from served import served
-from weir.ctl import exporter
+from weir.ctl import exporter, trace
 from weir.ctl.context import Context
 from weir.ctl.main import main
 from weir.ctl.words import Options
@@ -155,6 +155,34 @@ def test_trace(ctl: Any, uri: str, tmp_path: Path) -> None:
     code, out, _ = ctl("trace", 0, "--plot", tmp_path / "q.png", "--count", 200)
     assert code == 0 and "200 records" in out and (tmp_path / "q.png").read_bytes().startswith(b"\x89PNG")
     assert ctl("trace", 0, "--plot", "/absent/q.png")[0] == 2
+
+
+@pytest.mark.parametrize("before", [0x0, 0x209, 0x50B, 0xF0F, 0x903])
+def test_a_trace_leaves_the_control_as_it_was(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, register_map: RegisterFile, before: int
+) -> None:
+    """Which queues and what of them, whether it was on or off."""
+    core = FakeCore(register_map)
+    device = weir.Device(core)
+    device.trace_enable(
+        bool(before & 1), [q for q in range(4) if before >> (8 + q) & 1], bool(before & 2), bool(before & 4), bool(before & 8)
+    )  # fmt: skip
+    assert core.applied("TRACE_CTRL") == before
+    monkeypatch.setattr(trace, "_QUIET_S", 0.05)
+    assert main(["trace", "2"], device) == 0
+    assert core.applied("TRACE_CTRL") == before
+
+
+def test_top_on_a_dumb_terminal_is_plain(uri: str) -> None:
+    near, far = os.openpty()
+    path = os.pathsep.join(str(ROOT / p) for p in ("sw-driver/python", "sim/python"))
+    process = subprocess.Popen([sys.executable, "-m", "weir.ctl", "-d", uri, "top", "--count", "1"], stdin=far, stdout=far,
+                               stderr=far, env={**os.environ, "PYTHONPATH": path, "TERM": "dumb"})  # fmt: skip
+    assert process.wait(60) == 0
+    seen = os.read(near, 65536)
+    os.close(near)
+    os.close(far)
+    assert b"queue 3" in seen and b"\x1b" not in seen
 
 
 def test_a_trace_without_traffic_ends(capsys: pytest.CaptureFixture[str], register_map: RegisterFile) -> None:

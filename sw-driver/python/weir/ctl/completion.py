@@ -41,8 +41,8 @@ _AFTER = {
     "shape": ("show", "replace", "change", "del", "rate", "burst", "overhead"),
     "split": ("show", "on", "off", "transit", "ethertype", "protocol", "form", "tick", "spacing"),
     "match": ("show", "replace", "del", "default", "class", "bypass"),
-    "merge": ("show", "off", "flow", "class", "jfet", "max_bytes", "max_sum", "max_count"),
-    "mred": ("show", "off", "low", "high"),
+    "merge": ("show",),
+    "mred": ("show",),
     "completion": ("bash", "zsh", "fish"),
     "show": ("--commands",),
     "restore": ("--dry-run", "--confirm"),
@@ -51,6 +51,19 @@ _AFTER = {
     "top": ("--interval", "--count"),
     "exporter": ("--listen", "--once"),
 }
+
+
+def _of_queue(verb: str, given: Sequence[str]) -> list[str]:
+    """What may follow `merge N` or `mred N`, after these words."""
+    modes: tuple[str, ...] = ("off",) if verb == "mred" else ("off", "flow", "class")
+    names: tuple[str, ...] = tuple(core.SHARES) if verb == "mred" else core.LIMITS
+    if verb == "merge" and not given:
+        return list(modes)
+    if given[:1] == ["class"]:
+        names = ("jfet", *names)
+    if given and (given[-1] in names or given[0] == "off"):
+        return []
+    return [*(() if given else modes), *(name for name in names if name not in given)]
 
 
 def following(before: Sequence[str]) -> list[str]:
@@ -79,6 +92,8 @@ def following(before: Sequence[str]) -> list[str]:
         return sorted(core.DSCPS)
     if verb == "class" and len(taken) >= 2 and taken[-1] != "queue" and taken[1] in ("replace", "default"):
         return ["queue"]
+    if verb in ("merge", "mred") and len(taken) >= 2 and taken[1] != "show":
+        return _of_queue(verb, taken[2:])
     return list(_AFTER.get(verb, ())) if len(taken) == 1 or verb == "shape" else []
 
 

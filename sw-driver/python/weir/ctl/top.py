@@ -23,8 +23,8 @@ HELP = """\
 weirctl top [--interval SECONDS] [--count N]   q, average, probability, rates, marks, drops and delay of every queue
 
 Rates are per second of device time. p is RED's probability at the live average, before it is spread; other policies
-do not show theirs in a register (weirctl trace does). q or Ctrl-C ends. Without a terminal the pictures follow each other. A
-narrow terminal leaves packets, out, in and delay out, in this order.
+do not show theirs in a register (weirctl trace does). q or Ctrl-C ends. Without a terminal, and with
+TERM=dumb, the pictures follow each other. A narrow terminal leaves packets, out, in and delay out, in this order.
 """
 
 
@@ -131,7 +131,7 @@ def run(context: Context, words: Words) -> int:
     device, options = context.device, context.options
     pause = seconds(options.interval or options.watch or "1", "--interval")
     count = None if options.count is None else whole(options.count, "--count", 1, 10**9)
-    real = sys.stdin.isatty() and sys.stdout.isatty()
+    real = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb")
     before = None
     generation, shown = None, {}
     with _screen(real):

@@ -23,7 +23,7 @@ weirctl trace --count N | --follow         more, or without end
 weirctl trace --csv | -j                   as CSV, or a JSON object a line
 weirctl trace [N] --plot F.png             as a picture: queue, average, verdicts (1000 records unless --count; needs matplotlib)
 
-The trace is on meanwhile, and off afterwards unless it was on. The device keeps a few records until they are read and
+The trace is on meanwhile, and afterwards as it was before. The device keeps a few records until they are read and
 counts the others as lost (weirctl stats).
 """
 _TRACE_CTRL = 0x060
@@ -33,16 +33,21 @@ _ECNS = ("-", "ECT1", "ECT0", "CE")
 
 @contextmanager
 def _tracing(device: weir.Device, queue: int | None) -> Iterator[None]:
-    was_on = device.register_read(_TRACE_CTRL) & 1
-    if not was_on:
+    before = device.register_read(_TRACE_CTRL)
+    if not before & 1:
         for _ in device.trace():  # what an earlier trace has left
             pass
     device.trace_enable(queues=None if queue is None else [queue])
     try:
         yield
     finally:
-        if not was_on:
-            device.trace_enable(False)
+        device.trace_enable(
+            enable=bool(before & 1),
+            queues=[q for q in range(device.capabilities.queues) if before >> (8 + q) & 1],
+            arrivals=bool(before & 2),
+            departures=bool(before & 4),
+            ticks=bool(before & 8),
+        )
 
 
 def records(device: weir.Device, count: float, patient: bool) -> Iterator[weir.TraceRecord]:
