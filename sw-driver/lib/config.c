@@ -5,35 +5,18 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
-
-/* Whether a parameter's source, such as "tc-red min, ns-2 thresh_", has the name; a last underscore does not matter. */
-static bool called(const char *source, const char *name)
-{
-	size_t length = strlen(name);
-
-	length -= length && name[length - 1] == '_';
-	for (const char *word = source; length && *word; word += strspn(word, " ,;")) {
-		size_t n = strcspn(word, " ,;");
-
-		if (n - (word[n - 1] == '_') == length && !strncasecmp(word, name, length))
-			return true;
-		word += n;
-	}
-	return false;
-}
 
 static int unknown_key(int policy, const char *name)
 {
+	const char *called = weir_parameter_called(policy, name);
 	char known[300] = "", here[40] = "";
 	size_t used = 0;
 	const struct weir_row *row;
 
-	for (size_t i = 0; (row = weir_row_at(policy, i)) && used < sizeof(known); i++) {
+	for (size_t i = 0; (row = weir_row_at(policy, i)) && used < sizeof(known); i++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", row->parameter.name);
-		if (name && !here[0] && called(row->parameter.source, name))
-			snprintf(here, sizeof(here), ", it is %s here", row->parameter.name);
-	}
+	if (called)
+		snprintf(here, sizeof(here), ", it is %s here", called);
 	return weir_fail(WEIR_E_UNKNOWN, "%s has no parameter '%.30s'%s; it has %s", weir_policy_of(policy)->info.name,
 			 name ? name : "", here, known);
 }

@@ -81,6 +81,32 @@ const struct weir_parameter *weir_parameter_at(int policy, size_t i)
 	return row ? &row->parameter : NULL;
 }
 
+/* Whether a parameter's source, such as "tc-red min, ns-2 thresh_", has the name; a last underscore does not matter. */
+static bool called(const char *source, const char *name)
+{
+	size_t length = strlen(name);
+
+	length -= length && name[length - 1] == '_';
+	for (const char *word = source; length && *word; word += strspn(word, " ,;")) {
+		size_t n = strcspn(word, " ,;");
+
+		if (n - (word[n - 1] == '_') == length && !strncasecmp(word, name, length))
+			return true;
+		word += n;
+	}
+	return false;
+}
+
+const char *weir_parameter_called(int policy, const char *word)
+{
+	const struct weir_row *row;
+
+	for (size_t i = 0; word && (row = weir_row_at(policy, i)); i++)
+		if (called(row->parameter.source, word))
+			return row->parameter.name;
+	return NULL;
+}
+
 const struct weir_parameter *weir_shaper_parameter_at(size_t i)
 {
 	return i < WEIR_LENGTH(shaper) ? &shaper[i].parameter : NULL;

@@ -115,6 +115,9 @@ struct weir_parameter {
 
 /* Parameter i of a policy: first those that every policy has; NULL after the last. */
 const struct weir_parameter *weir_parameter_at(int policy, size_t i);
+/* The name of the parameter of a policy that papers or other tools call `word` ("thresh_" is min, "mu" capacity): a word of
+ * its source, whatever its case and with or without a last underscore. NULL if there is none. */
+const char *weir_parameter_called(int policy, const char *word);
 /* Parameter i of the shaper; NULL after the last. */
 const struct weir_parameter *weir_shaper_parameter_at(size_t i);
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,9 @@ def test_the_library_needs_nothing_but_libc_and_exports_nothing_but_weir(tmp_pat
     assert needed <= {"libm", "libc", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64"}
     names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", tmp_path / "libweir.so").splitlines()]
     assert names and all(name.startswith("weir_") for name in names)
+    header = re.sub(r"/\*.*?\*/", "", (LIBRARY / "weir.h").read_text(encoding="utf-8"), flags=re.S)
+    declared = set(re.findall(r"^[a-z].*?\b(weir_\w+)\(", header, flags=re.M))
+    assert len(declared) > 50 and "weir_parameter_called" in declared and declared <= set(names)
 
 
 def test_an_installed_library_is_found_by_pkg_config_and_runs(tmp_path: Path) -> None:

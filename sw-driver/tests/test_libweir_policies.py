@@ -571,3 +571,23 @@ def test_the_contract_has_the_registers_that_are_generated(register_map: Registe
     assert generated == contract(page())
     owners = {name.split("_")[0]: register_map.queue[offset].policy for name, offset in generated.items()}
     assert all(prefix in uses(page())[owner] for prefix, owner in owners.items() if owner)
+
+
+@pytest.mark.parametrize(
+    ("policy", "word", "name"),
+    [
+        ("red", "thresh_", "min"), ("red", "thresh", "min"), ("red", "MAXTHRESH_", "max"), ("red", "q_weight", "weight"),
+        ("isred", "mean_pktsize_", "avpkt"), ("fn", "mu", "capacity"), ("fn", "Ws", "window"), ("red", "mu", None),
+        ("red", "thres", None), ("red", "", None), ("red", "_", None), ("red", ", ", None), ("drop-tail", "thresh_", None),
+    ],
+)  # fmt: skip
+def test_what_a_parameter_is_called_here(policy: str, word: str, name: str | None) -> None:
+    assert weir.parameter_called(policy, word) == name
+
+
+def test_no_word_of_no_policy_is_a_parameter() -> None:
+    assert (
+        lib.weir_parameter_called(99, b"mu") == lib.weir_parameter_called(1, weir._ffi.ffi.NULL) == weir._ffi.ffi.NULL
+    )
+    with pytest.raises(weir.WeirError, match="NUL"):
+        weir.parameter_called("red", "mu\0")

@@ -133,6 +133,7 @@ REFUSED = [
     ("queue replace 0 rde", "policy 'rde' is not known; choose one of drop-tail"),
     ("queue replace 0 red mim 3", "red has no parameter 'mim', did you mean 'min'?"),
     ("queue replace 0 fn mu 3", "fn has no parameter 'mu', it is capacity here; it has"),
+    ("queue replace 0 red adaptive bottom_ 3", "red has no parameter 'bottom_', "),
     ("queue replace 0 red maxthresh 3", "red has no parameter 'maxthresh', it is max here; it has"),
     ("queue replace 0 red min", "min needs a value; it is"),
     ("queue replace 0 red min 3 min 4", "min is given twice"),

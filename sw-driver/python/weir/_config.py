@@ -163,6 +163,12 @@ def policy_of(name: str) -> Policy:
     return next(p for p in policies() if p.id == number)
 
 
+def parameter_called(policy: str, word: str) -> str | None:
+    """The name of the parameter that papers or other tools call `word`, None if there is none. Raises WeirError."""
+    found = lib.weir_parameter_called(policy_of(policy).id, encoded(word))
+    return None if found == ffi.NULL else text(found)
+
+
 @cache
 def shaper_parameters() -> tuple[Parameter, ...]:
     """What can be set for the shaper."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import weir
@@ -29,20 +28,18 @@ COMMANDS = ("show", "list", "replace", "add", "change", "del", "delete", "help")
 _STATES = ("on", "off", "yes", "no", "true", "false", "1", "0")
 
 
-def elsewhere(word: str, known: Mapping[str, weir.Parameter]) -> str:
+def _elsewhere(word: str, policies: Iterable[str]) -> str:
     """ ", it is … here" if that is what a paper or another tool calls a parameter."""
-    sought = word.lower().removesuffix("_")
-    for name, parameter in known.items():
-        if sought in [w.lower().removesuffix("_") for w in re.split("[ ,;]+", parameter.source)]:
-            return f", it is {name} here"
-    return ""
+    found = next(filter(None, (weir.parameter_called(policy, word) for policy in policies)), None)
+    return f", it is {found} here" if found else ""
 
 
 def settings(words: Words, policy: weir.Policy) -> dict[str, str]:
     """NAME VALUE pairs of a policy; flags may come without a value."""
-    known = {p.name: p for p in policy.parameters}
-    if "adaptive" in known and "adaptive" in words.left():
-        known |= {p.name: p for p in weir.policy_of("ared").parameters}
+    policies = [policy]
+    if "adaptive" in words.left() and any(p.name == "adaptive" for p in policy.parameters):
+        policies.append(weir.policy_of("ared"))
+    known = {p.name: p for each in policies for p in each.parameters}
     found: dict[str, str] = {}
     while words:
         word = words.take("a parameter")
@@ -50,9 +47,8 @@ def settings(words: Words, policy: weir.Policy) -> dict[str, str]:
         inverse = name not in known and name.startswith("no") and known.get(name[2:].lstrip("_"))
         parameter = known.get(name) or (inverse if inverse and inverse.kind == "flag" else None)
         if parameter is None:
-            raise Refusal(
-                f"{policy.name} has no parameter '{word}'{elsewhere(name, known) or near(name, known)}; it has {', '.join(known)}"
-            )
+            meant = _elsewhere(name, [each.name for each in policies]) or near(name, known)
+            raise Refusal(f"{policy.name} has no parameter '{word}'{meant}; it has {', '.join(known)}")
         if parameter.name in found:
             raise Refusal(f"{parameter.name} is given twice")
         if inverse:
