@@ -182,7 +182,14 @@ BARRED = {
     "last fragment": (ipv4(44, fragment=0x00B9), "later fragment", False),
     "trailer": (ipv4(44, trailer=b"\0"), "not as long", True),
     "padding": (ipv4(28, trailer=bytes(18)), "not as long", True),
-    "length 0": (ipv4(44, claimed=0), "not as long", True),
+    "length 0": (ipv4(44, claimed=0), "not as long", False),
+    "length 23": (ipv4(44, claimed=23, protocol=6), "not as long", False),
+    "length 24": (ipv4(44, claimed=24, protocol=6), "not as long", True),
+    "length 0 without ports": (ipv4(44, claimed=0, protocol=1), "not as long", True),
+    "length 0 of a short frame": (ipv4(23, claimed=0), "not as long", True),
+    "IPv6 length 0": (ipv6(60, claimed=40), "not as long", False),
+    "IPv6 length 3": (ipv6(60, claimed=43), "not as long", False),
+    "IPv6 length 4": (ipv6(60, claimed=44), "not as long", True),
     "too long": (ipv4(44, claimed=45), "not as long", True),
     "jumbo protocol": (ipv4(44, protocol=253), "jumbo protocol", True),
     "group": (ipv4(44, macs=bytes.fromhex("0180c200000f") + MACS[6:]), "01-80-C2", True),
@@ -211,7 +218,7 @@ def test_what_is_known_of_a_packet() -> None:
     assert packet is not None and packet.flow is not None and (packet.dscp, packet.ecn) == (33, ECT1)
     assert packet.flow[2:] == (17, 1001, 2000) and packet.pair == packet.flow[:2]
     for frame, ports in ((ipv4(23, protocol=6), (0, 0)), (ipv4(24, protocol=6), (1000, 2000)),
-                         (ipv4(44, protocol=1), (0, 0)), (ipv6(43), (0, 0)), (ipv4(22, trailer=bytes(20)), (0, 0))):  # fmt: skip
+                         (ipv4(44, protocol=1), (0, 0)), (ipv6(43), (0, 0)), (ipv4(22, trailer=b"\0"), (0, 0))):  # fmt: skip
         packet = parse_packet(frame)
         assert packet is not None and packet.flow is not None and packet.flow[3:] == ports
     assert parse_packet(SIX) is not None and parse_packet(SIX).may_join  # type: ignore[union-attr]

@@ -68,13 +68,14 @@ PacketInfo inspect(const uint8_t *frame, uint32_t length) {
   const uint8_t *ip = frame + ethernetBytes;
   info.ipLength = length - ethernetBytes;
   if (type != 0x0800 || info.ipLength < 20 || ip[0] >> 4 != 4 || (ip[0] & 15) < 5 || info.ipLength < 4u * (ip[0] & 15)) return info;
+  const bool ported = (ip[9] == tcp || ip[9] == udp) && info.ipLength >= 24;
   info.kind = Kind::unknown;
-  if ((ip[0] & 15) != 5 || (u16(ip + 6) & 0x1FFF)) return info;
+  if ((ip[0] & 15) != 5 || (u16(ip + 6) & 0x1FFF) || (ported && u16(ip + 2) < 24)) return info;
   const bool group = frame[0] == 0x01 && frame[1] == 0x80 && frame[2] == 0xC2 && !frame[3] && !frame[4] && frame[5] < 16;
   info.kind = group || ip[9] == jumboProtocol || u16(ip + 2) != info.ipLength ? Kind::barred : Kind::joinable;
   uint8_t flow[12] = {};
   std::copy(ip + 12, ip + 20, flow);
-  if ((ip[9] == tcp || ip[9] == udp) && info.ipLength >= 24 && u16(ip + 2) >= 24) std::copy(ip + 20, ip + 24, flow + 8);
+  if (ported) std::copy(ip + 20, ip + 24, flow + 8);
   info.hash = toeplitz(flow, sizeof flow) ^ ip[9];
   auto at = std::copy(frame, frame + ethernetBytes, info.key.begin());
   *at++ = ip[1] >> 2, *at++ = ip[9];

@@ -75,7 +75,8 @@ class Packet:
     ecn: int
     pair: Pair
     flow: Flow | None
-    """None if it cannot be known: a later fragment, an IPv4 header with options, an IPv6 extension header"""
+    """None if it cannot be known: a later fragment, an IPv4 header with options, an IPv6 extension header, a length that ends before
+    the ports of a longer frame"""
     barred: str | None
     """why the packet may not join; None if it may"""
 
@@ -131,9 +132,12 @@ def traffic_class(ip: bytes) -> int:
     return ip[1] if ip[0] >> 4 == 4 else (ip[0] & 15) << 4 | ip[1] >> 4
 
 
-def _flow(pair: Pair, protocol: int, payload: bytes) -> Flow:
-    ports = protocol in (TCP, UDP) and len(payload) >= 4
-    return Flow(*pair, protocol, u16(payload, 0) if ports else 0, u16(payload, 2) if ports else 0)
+def _flow(pair: Pair, protocol: int, ip: bytes, start: int) -> Flow | None:
+    """The flow of a packet whose payload is at `start`; None if its length says that it has no ports, and its frame has some."""
+    there, told = len(ip) >= start + 4, own_length(ip) >= start + 4
+    if protocol not in (TCP, UDP) or not there:
+        return Flow(*pair, protocol, 0, 0)
+    return Flow(*pair, protocol, u16(ip, start), u16(ip, start + 2)) if told else None
 
 
 def parse_packet(frame: bytes, form: JumboFormat = JumboFormat()) -> Packet | None:  # noqa: B008 (it is frozen)
@@ -162,7 +166,7 @@ def parse_packet(frame: bytes, form: JumboFormat = JumboFormat()) -> Packet | No
         elif u16(ip, 6) & 0x1FFF:
             barred = "it is a later fragment"
         else:
-            flow = _flow(pair, protocol, ip[20 : own_length(ip)])
+            flow = _flow(pair, protocol, ip, 20)
     else:
         pair, protocol = Pair(ip[8:24], ip[24:40]), ip[6]
         if form.l3:
@@ -170,6 +174,6 @@ def parse_packet(frame: bytes, form: JumboFormat = JumboFormat()) -> Packet | No
         if protocol in EXTENSIONS:
             barred = "it has an IPv6 extension header"
         else:
-            flow = _flow(pair, protocol, ip[40 : own_length(ip)])
+            flow = _flow(pair, protocol, ip, 40)
     traffic = traffic_class(ip)
     return Packet(ethernet, ip, version, traffic >> 2, traffic & 3, pair, flow, barred)

@@ -171,21 +171,23 @@ class FlowKeys(c: WeirConfig) extends Component {
     private val protocol = v6 ? fields.protocol6 | fields.protocol4
     private def oneOf(values: Int*) = values.map(protocol === _).orR
     private val exact = v6 ? (!rest6.msb && fields.length6 === rest6.asUInt.resize(16)) | (fields.length4 === rest4.resize(16))
-    private val long = v6 ? (fields.length6 >= 4 && !rest6.msb && rest6 >= 4) | (fields.length4 >= 24 && rest4 >= 24)
+    private val ported = oneOf(6, 17)
+    private val there = v6 ? (!rest6.msb && rest6 >= 4) | rest4 >= 24
+    private val told = v6 ? (fields.length6 >= 4) | (fields.length4 >= 24)
 
     val valid3 = RegNext(valid2) init False
     val index3 = RegNextWhen(arrival2.index, valid2)
     val packet3 = RegNextWhen(packet2, valid2)
     val v63 = RegNextWhen(v6, valid2)
     val protocol3 = RegNextWhen(protocol, valid2)
-    val ports3 = RegNextWhen(oneOf(6, 17) && long, valid2)
+    val ports3 = RegNextWhen(ported && there && told, valid2)
     val classed3 = RegNextWhen(arrival2.classed, valid2)
     val queue3 = RegNextWhen(arrival2.queue, valid2)
     val kind3 = Reg(UInt(2 bits))
     when(valid2) {
       kind3 := FlowKind.joinable
       when(!exact || arrival2.exempt || (!v6 && protocol === io.protocol))(kind3 := FlowKind.barred)
-      when(v6 ? oneOf(0, 43, 44, 50, 51, 60, 135, 139, 140) | (!fields.plain || fields.fragment)){
+      when(v6 ? oneOf(0, 43, 44, 50, 51, 60, 135, 139, 140) | (!fields.plain || fields.fragment) || ported && there && !told) {
         // the class is told by the destination, which is there
         kind3 := Mux(arrival2.classed, U(FlowKind.barred, 2 bits), U(FlowKind.unknown, 2 bits))
       }
