@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from captures import pcap, small_rows
+from captures import EPOCH_NS, enhanced, interface, pcap, pcapng, section, small_rows
 from weir_sim import cli, native
 from weir_sim.replay import LINE_RATE, Options
 
@@ -56,6 +56,24 @@ def test_unusable_capture_leaves_no_file(tmp_path: Path, capsys: pytest.CaptureF
     assert words in line and "in.pcap" in line
 
 
+@pytest.mark.parametrize("extra", [[], ["--merge", "flow"], ["--split"], ["--transit"]])
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (section() + interface(resolution=9, offset=-100) + enhanced(0, bytes(60)), "before 1970"),
+        (pcapng([((1 << 32) * 10**9, bytes(60))]), "beyond the year 2106"),
+        (pcapng([(((1 << 32) - 1) * 10**9, bytes(60)), ((1 << 32) * 10**9, bytes(60))]), "beyond the year 2106"),
+        (pcap([(EPOCH_NS, bytes(60)), (EPOCH_NS + (1 << 48), bytes(60))], nano=True), "78 h"),
+    ],
+)
+def test_times_that_cannot_be_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, words: str, extra: list[str]
+) -> None:
+    (tmp_path / "in.pcap").write_bytes(content)
+    arguments = (tmp_path / "in.pcap", tmp_path / "out.pcap", "--policy", "drop-tail", *extra)
+    assert words in refused(capsys, tmp_path, "replay", *arguments)
+
+
 def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = refused(capsys, tmp_path, "replay", tmp_path / "absent", tmp_path / "o", "--policy", "red")
     assert "absent: No such file or directory" in line
@@ -92,6 +110,19 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
             ["--policy", "red", "--merge", "class", "--match", "10.0.0.0/8=16"],
             "--match 10.0.0.0/8=16: write DESTINATION=CLASS",
         ),
+        (["--policy", "red", "--merge", "class", "--jfet", "0"], "--jfet 0 is too short: allowed is 1ns to 1s"),
+        (["--policy", "red", "--merge", "class", "--jfet", "2s"], "merge jfet 2e+06us is out of range"),
+        (["--policy", "red", "--merge", "class", "--jfet", "soon"], "--jfet soon"),
+        (["--policy", "red", "--jfet", "1us"], "--jfet is for packets that are merged; add --merge flow"),
+        (["--policy", "red", "--max-bytes", "1500"], "--max-bytes is for packets that are merged"),
+        (["--policy", "red", "--match-default", "0"], "--match-default is for packets that are merged"),
+        (["--policy", "red", "--l3"], "--l3 is for packets that are merged"),
+        (["--policy", "red", "--mred", "0.1:0.5"], "--mred is for jumbo frames that pass as they are; add --transit"),
+        (["--policy", "red", "--transit", "--mred", "0.5"], "--mred 0.5: write LOW:HIGH"),
+        (["--policy", "red", "--transit", "--mred", "0.5:0.1"], "--mred 0.5:0.1: write LOW:HIGH"),
+        (["--policy", "red", "--transit", "--mred", "nan:1"], "--mred nan:1: write LOW:HIGH"),
+        (["--policy", "codel", "--transit", "--mred", "0.1:0.5"], "red"),
+        (["--policy", "red", "--speedup", "1e-18"], "the core's clock has 48 bits of ns, 78 h"),
         (["--policy", "red", "--wave", "x.fst"], "VCD"),
         (["--policy", "red", "--stats", "absent/s.json"], "the directory"),
         (["--policy", "red", "--stats", "."], "is a directory"),

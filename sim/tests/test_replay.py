@@ -14,8 +14,10 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 
 from captures import EPOCH_NS, pcap
+from jumbo_frames import ipv4
 from weir_sim import cli, plot, replay, trace
 from weir_sim.frames import ECT0, NOT_ECT, udp_frame
+from weir_sim.jumbo.wire import build
 from weir_sim.pcap import read_capture
 from weir_sim.replay import Options
 from weir_sim.trace import RECORD, Records
@@ -188,6 +190,40 @@ def test_trace_agrees_with_the_statistics(source: Path) -> None:
     assert stats["delay"]["p50_ns"] == delays[-(-len(delays) // 2) - 1]
     assert stats["delay"]["mean_ns"] == pytest.approx(sum(delays) / len(delays), abs=0.001)
     assert all(row["sojourn_ns"] == "" for row in arrivals) and all(row["avg"] == "" for row in departures)
+
+
+@pytest.mark.parametrize("extra", [{"merge": "flow"}, {"jumbo": "split"}, {"jumbo": "transit"}])
+def test_a_snapped_packet_of_the_jumbo_protocol_adds_up(tmp_path: Path, extra: dict[str, str]) -> None:
+    """What is filled with zeros is a jumbo frame that lies, for the core as for the count in software."""
+    source = tmp_path / "in.pcap"
+    source.write_bytes(pcap([(EPOCH_NS + 2000 * n, row[1]) for n, row in enumerate(traffic(8))], nano=True, snap=30))
+    stats = run(source, "snapped", policy="drop-tail", settings={}, **extra)
+    assert stats["snapped"] == 8 == stats["rx_frames"]["packets"]
+
+
+def test_mred_takes_packets_of_jumbo_frames_in_transit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--transit --mred: partial drops, the same by registers, trace and frames; without it RED takes frames as a whole."""
+    source, told = tmp_path / "in.pcap", tmp_path / "s.json"
+    frames = [build([ipv4(200, number=40 * n + k) for k in range(40)], [0] * 40) for n in range(200)]
+    source.write_bytes(pcap([(EPOCH_NS + 7000 * n, f) for n, f in enumerate(frames)], nano=True))
+    red = ("--policy", "red", "--set", "limit=500KB", "--set", "min=30KB", "--set", "max=200KB", "--set", "probability=0.3",
+           "--set", "weight=0.1", "--link-rate", "4Gbit", "--transit", "--stats", str(told))  # fmt: skip
+    found = {}
+    for name, extra in (("whole", ()), ("part", ("--mred", "0.1:0.5"))):
+        code = cli.main(
+            ["replay", str(source), str(tmp_path / "out.pcap"), *red, *extra, "--trace", str(tmp_path / "t.csv")]
+        )
+        assert code == 0, capsys.readouterr().err
+        found[name] = json.loads(told.read_text())
+    assert found["whole"]["dropped"]["partial"]["packets"] == 0 and "mred" not in found["whole"]
+    assert found["whole"]["dropped"]["early"]["packets"] % 40 == 0 < found["whole"]["dropped"]["early"]["packets"]
+    partial = found["part"]["dropped"]["partial"]["packets"]
+    assert found["part"]["mred"] == {"enable": True, "low": 0.1, "high": 0.5}
+    assert partial > 100 and found["part"]["dropped"]["early"]["packets"] < partial
+    rows = list(csv.DictReader((tmp_path / "t.csv").open()))
+    paid = [row for row in rows if row["cause"] == "partial"]
+    assert sum(row["kind"] == "departure" and row["action"] == "drop" for row in paid) == partial
+    assert {row["action"] for row in paid if row["kind"] == "arrival"} == {"accept"}
 
 
 def test_snapped_and_disordered_packets_are_noted(tmp_path: Path) -> None:

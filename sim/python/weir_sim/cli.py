@@ -62,6 +62,36 @@ def _rules(given: Sequence[str]) -> dict[int, tuple[str, int | str]]:
     return rules
 
 
+MERGE_ONLY = ("jfet", "match", "match_default", "max_bytes", "max_sum", "max_count", "l3")
+LEAST_JFET_US = 0.001
+
+
+def _jfet_us(text: str) -> float:
+    import weir
+
+    try:
+        jfet = weir.parse_time(text)
+    except weir.WeirError as error:
+        raise UsageError(f"--jfet {text}: {error}") from None
+    if not jfet >= LEAST_JFET_US:
+        raise UsageError(
+            f"--jfet {text} is too short: allowed is 1ns to 1s; with 1ns a group has its first packets only"
+        )
+    return jfet
+
+
+def _shares(text: str) -> tuple[float, float]:
+    """LOW:HIGH of --mred."""
+    low, colon, high = text.partition(":")
+    try:
+        shares = float(low), float(high)
+    except ValueError:
+        shares = None
+    if not colon or shares is None or not 0 <= shares[0] <= shares[1] <= 1:
+        raise UsageError(f"--mred {text}: write LOW:HIGH, shares of 0 to 1 and LOW not above HIGH, as 0.1:0.5")
+    return shares
+
+
 def _distinct(source: Path | None, outputs: Sequence[Path | None]) -> None:
     seen = {source.resolve(): "the capture"} if source else {}
     for path in outputs:
@@ -117,6 +147,15 @@ def _replay(a: argparse.Namespace) -> int:
     _needs("--jumbo", a.jumbo, ("opaque", "split", "transit"), a.preset)
     if a.spacing and a.jumbo != "split":
         raise UsageError("--spacing is for packets of jumbo frames that are split; add --split")
+    if a.mred and a.jumbo != "transit":
+        raise UsageError("--mred is for jumbo frames that pass as they are; add --transit")
+    for name in MERGE_ONLY if a.merge == "off" else ():
+        if getattr(a, name):
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for packets that are merged; add --merge flow or --merge class"
+            )
+    jfet = a.jfet or "100us"
+    _jfet_us(jfet)
     if a.wave:
         build_wave_model(a.preset)
     rate = _rate(a.link_rate)
@@ -141,10 +180,11 @@ def _replay(a: argparse.Namespace) -> int:
             a.max_bytes or 0,
             a.max_sum or 0,
             a.max_count or 0,
-            a.jfet,
+            jfet,
             a.spacing or "",
+            _shares(a.mred) if a.mred else None,
             _rules(a.match),
-            a.match_default if a.match_default == "bypass" else int(a.match_default),
+            "bypass" if a.match_default == "bypass" else int(a.match_default or 0),
         )  # fmt: skip
     )
     for note in result.notes:
@@ -154,8 +194,6 @@ def _replay(a: argparse.Namespace) -> int:
 
 
 def _jumbo_report(a: argparse.Namespace) -> int:
-    import weir
-
     from .jumbo.merge import Limits
     from .jumbo.packet import JumboFormat
     from .jumbo.report import Options, report
@@ -166,10 +204,7 @@ def _jumbo_report(a: argparse.Namespace) -> int:
         limits = Limits(JumboFormat(l3=a.l3), max_bytes=a.max_bytes, max_count=a.max_count)
     except ValueError as error:
         raise UsageError(f"--{str(error).replace('_', '-').replace('=', ' ')}") from None
-    try:
-        jfet_us = weir.parse_time(a.jfet)
-    except weir.WeirError as error:
-        raise UsageError(f"--jfet {a.jfet}: {error}") from None
+    jfet_us = _jfet_us(a.jfet)
     prefix = (a.prefix, a.prefix6)
     result, notes = report(
         Options(a.input, a.merge, round(_rate(a.link_rate)), a.speedup, round(jfet_us * 1000), prefix, limits, a.json,
@@ -255,9 +290,9 @@ def parser() -> argparse.ArgumentParser:
         default="off",
         help="merge packets that wait into jumbo frames: flow, those of one flow; class, those of one class, for a time",
     )
-    p.add_argument("--jfet", default="100us", metavar="TIME", help="merge class: from a group's first packet to its close (default %(default)s)")  # fmt: skip # noqa: E501
+    p.add_argument("--jfet", metavar="TIME", help="merge class: from a group's first packet to its close (default 100us)")  # fmt: skip # noqa: E501
     p.add_argument("--match", action="append", default=[], metavar="DESTINATION=CLASS", help="merge: class (0 to 15) of packets to 10.1.0.0/16 or 2001:db8:1::/48, or bypass: never merged; the first that matches counts; 16 at most")  # fmt: skip # noqa: E501
-    p.add_argument("--match-default", default="0", choices=(*map(str, range(16)), "bypass"), metavar="CLASS", help="merge: the same for all others (default %(default)s)")  # fmt: skip # noqa: E501
+    p.add_argument("--match-default", choices=(*map(str, range(16)), "bypass"), metavar="CLASS", help="merge: the same for all others (default 0)")  # fmt: skip # noqa: E501
     p.add_argument("--max-bytes", type=int, metavar="N", help="merge: largest jumbo frame without FCS (default 9216)")  # fmt: skip # noqa: E501
     p.add_argument("--max-sum", type=int, metavar="N", help="merge: most bytes of IP packets in one (default 8960)")  # fmt: skip # noqa: E501
     p.add_argument("--max-count", type=int, metavar="N", help="merge: most packets in one (default 448)")
@@ -266,6 +301,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--split", dest="jumbo", action="store_const", const="split", help="the same as --jumbo split")
     p.add_argument("--spacing", metavar="TIME", help="split: packets wait for the spacing that their jumbo frame tells, so long at most (e.g. 1ms)")  # fmt: skip # noqa: E501
     p.add_argument("--transit", dest="jumbo", action="store_const", const="transit", help="the same as --jumbo transit")
+    p.add_argument("--mred", metavar="LOW:HIGH", help="transit, policy red, isred or ared: a jumbo frame that is selected stays, and the one nearest the head loses this share of its packets, LOW at min to HIGH at max (e.g. 0.1:0.5)")  # fmt: skip # noqa: E501
     p.add_argument("--seed", type=lambda text: int(text, 0), default=1, metavar="N", help="seed of the random numbers (default 1)")  # fmt: skip # noqa: E501
     p.add_argument("--stats", type=Path, metavar="F.json", help="write the counters and delays")
     p.add_argument("--trace", type=Path, metavar="F.csv", help="write every arrival and departure")

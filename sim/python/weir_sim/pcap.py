@@ -218,6 +218,9 @@ def read_capture(path: str | os.PathLike[str]) -> Iterator[Packet]:
         raise CaptureError(f"{place}: {error.strerror or error}") from None
 
 
+BEYOND = "beyond the year 2106"
+
+
 class PcapWriter:
     """Writes Ethernet frames to `file` as pcap with nanosecond times (magic 0xa1b23c4d)."""
 
@@ -226,7 +229,11 @@ class PcapWriter:
         file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, MAX_PACKET, ETHERNET))
 
     def write(self, time_ns: int, data: bytes | memoryview) -> None:
-        """Appends a frame; `time_ns` counts from 1970 and must be below 2^32 s (the year 2106)."""
+        """Appends a frame; `time_ns` counts from 1970. CaptureError if it is before that, or beyond 2^32 s (the year 2106)."""
         seconds, fraction = divmod(time_ns, 1_000_000_000)
+        if not 0 <= seconds < 1 << 32:
+            raise CaptureError(
+                f"a frame leaves at {seconds} s: {'before 1970' if seconds < 0 else BEYOND}, which pcap cannot say"
+            )
         self._file.write(struct.pack("<IIII", seconds, fraction, len(data), len(data)))
         self._file.write(data)

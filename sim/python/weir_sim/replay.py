@@ -22,7 +22,7 @@ from .errors import IdentityError, UsageError
 from .files import Outputs
 from .jumbo.packet import JumboFormat
 from .jumbo.wire import Malformed, dissect
-from .pcap import CaptureError, Packet, PcapWriter, read_capture
+from .pcap import BEYOND, CaptureError, Packet, PcapWriter, read_capture
 
 LINE_RATE = 10e9
 """bit/s of both sides of the core"""
@@ -30,6 +30,8 @@ CHUNK = 4096
 """packets that are handled at a time"""
 SETTLE_NS = 1000
 """time between the configuration and the first packet"""
+CLOCK_NS = 1 << 48
+"""the core's clock begins anew then"""
 LATE_NS = 1_000_000
 """a packet that waits longer than this for the 10 Gbit/s line is worth a note"""
 DROPS = ("early", "forced", "overflow", "front", "partial", "bad", "oversize", "malformed", "runt", "ingress_overflow",
@@ -37,7 +39,7 @@ DROPS = ("early", "forced", "overflow", "front", "partial", "bad", "oversize", "
 """Causes of drop in the statistics. `forced`: the policy, certainly or at departure; `overflow`: the hard limit, the
 share of cells, or no descriptor; `front`: from the head of a queue over its limit; `ingress_overflow`: no cell free while
 the frame came in; `malformed`: jumbo frames, whole; `not_ect_under_ce`: packets of a jumbo frame that was marked on its way and
-that do not know ECN. `partial` needs features that this version does not build; it is 0."""
+that do not know ECN; `partial`: packets of jumbo frames in transit that waited (MRED)."""
 QUEUE_DROPS = ("early", "forced", "overflow", "front", "partial", "head_dropped", "link_down")
 """Counters of a queue's drops."""
 RED_FAMILY = ("red", "isred", "ared")
@@ -72,6 +74,8 @@ class Options:
     jfet: str = "100us"
     spacing: str = ""
     """how long packets that are split may wait for their spacing; empty: they do not"""
+    mred: tuple[float, float] | None = None
+    """shares of packets that a jumbo frame in transit loses at min and at max; None: what RED selects goes as a whole"""
     match: Mapping[int, tuple[str, int | str]] = field(default_factory=dict)
     match_default: int | str = 0
 
@@ -243,6 +247,7 @@ class Replay:
             device.shape(rate=options.link_rate)
         device.jumbo(options.jumbo, form=options.form, spacing=options.spacing or 0)
         self.config = device.queue_replace(0, policy=options.policy, **options.settings)
+        self.mred = device.mred(0, *options.mred) if options.mred else None
         device.match(options.match, options.match_default)
         self.merge = device.merge(0, options.merge, options.max_bytes, options.max_sum, options.max_count, options.jfet)
         device.trace_enable()
@@ -260,21 +265,26 @@ class Replay:
         self.history = plot.History(0, trace.UNITS.index(unit))
 
     def model_time(self, capture_ns: int) -> int:
-        """When a packet captured at `capture_ns` reaches the core."""
-        return self.start_ns + round((capture_ns - self.first_ns) / self.options.speedup)
+        """When a packet captured at `capture_ns` reaches the core; CaptureError if its clock does not go so far."""
+        passed = (capture_ns - self.first_ns) / self.options.speedup
+        if self.start_ns + passed >= CLOCK_NS:
+            raise CaptureError(
+                f"{self.options.source}: a packet comes {passed / 3.6e12:.4g} h after the first: the core's clock has 48 bits of ns, "
+                f"78 h; give --speedup, or a part of the capture"
+            )
+        return self.start_ns + round(passed)
 
     def send(self, packets: list[Packet]) -> int:
         """Puts packets on the line; answers the time of the last."""
         data = bytearray()
         for packet in packets:
-            opaque = self.options.jumbo != "transit" and self.tally.unpacked is not None
-            if opaque and _inside(packet.data, self.form)[0] != 1:
-                self.tally.unpacked = None
-            data += packet.data
             missing = packet.length - len(packet.data)
-            if missing:
-                self.snapped += 1
-                data += bytes(missing)
+            self.snapped += missing > 0
+            frame = packet.data + bytes(missing)
+            opaque = self.options.jumbo != "transit" and self.tally.unpacked is not None
+            if opaque and _inside(frame, self.form)[0] != 1:
+                self.tally.unpacked = None
+            data += frame
         times = []
         for packet in packets:
             if packet.time_ns < self.last_ns:
@@ -319,8 +329,9 @@ class Replay:
         packets = read_capture(options.source)
         chunk = list(islice(packets, CHUNK))
         self.first_ns = self.last_ns = chunk[0].time_ns
-        if self.first_ns >= 1 << 62:
-            raise CaptureError(f"{options.source}: the time of the first packet is beyond the year 2106")
+        if not 0 <= self.first_ns < 10**9 << 32:
+            when = "before 1970" if self.first_ns < 0 else BEYOND
+            raise CaptureError(f"{options.source}: the time of the first packet is {when}, which pcap cannot say")
         writer = PcapWriter(outputs.open(options.target))
         csv = None
         if options.trace:
@@ -355,6 +366,7 @@ class Replay:
             "merge": options.merge,
             **({"merge_limits": self.merge | {"form": options.form}} if options.merge != "off" else {}),
             "jumbo": options.jumbo,
+            **({"mred": self.mred} if self.mred else {}),
             "snapped": self.snapped,
             "duration_ns": self.core.now_ns - self.start_ns,
             "cycles": self.core.cycles,
