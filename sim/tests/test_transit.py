@@ -439,3 +439,50 @@ def test_packets_that_wait_pay_for_jumbo_frames_that_come(shares: tuple[float, f
     )
     assert len(seen.taken) > 10 and partial > 10 and bool(marked) == bool(ecn)
     assert all(q.partial.packets == 0 for n, q in enumerate(seen.counters) if n not in mred)
+
+
+@pytest.mark.parametrize("rate", ["4Gbit", "8Gbit"])
+def test_packets_are_merged_beside_jumbo_frames_that_pay_in_transit(rate: str) -> None:
+    """Merging, transit and MRED in one core: what is left of each flow is in order, nothing comes twice, all is accounted for."""
+    rng = Rng(rate)
+    core = Core(egress="mac", line="10gbe")
+    device = core.device
+    device.jumbo("transit")
+    device.dscp_map([d % 4 for d in range(64)])
+    device.shape(rate)
+    for queue in range(4):
+        device.queue_replace(queue, "red", limit_bytes=150_000, min=10_000, max=60_000, probability=0.2, weight=0.25)
+        device.mred(queue, 0.1, 0.6)
+        device.merge(queue, "flow")
+    sent: list[bytes] = []
+    for n in range(600):
+        queue = n % 4
+        if rng.random() < 0.3:
+            inner = [ipv4(100, 50 + queue, protocol=6, dscp=queue, number=80 * n + k) for k in range(80)]
+            sent.append(build(inner, [0] * len(inner)))
+        else:
+            sent += [ipv4(rng.choice((46, 200)), 3 * queue + n % 3, dscp=queue, number=n * 32 + k) for k in range(30)]
+    core.send_many(b"".join(sent), [len(f) for f in sent], [core.now_ns + 1000] * len(sent))
+    core.run_idle()
+    stats = core.stats()
+    assert core.underruns == core.ingress_stalls == 0 and stats.core.ingress_overflow.packets == 0
+    assert device.core_live().free_cells == device.capabilities.cells - 1
+    counted = [getattr(q, name).packets for q in stats.queues for name in ("early", "forced", "overflow", "partial")]
+    assert stats.core.rx.packets == stats.core.tx.packets + sum(counted)
+    assert sum(q.partial.packets for q in stats.queues) > 200
+
+    def inside(frame: bytes) -> list[bytes]:
+        jumbo = dissect(frame)
+        assert (
+            jumbo is None or len({ip[9] for ip in jumbo.packets}) == 1
+        )  # what is merged is not mixed with what passes
+        return split(jumbo).frames if jumbo else [frame]
+
+    frames = [inside(f.data) for f in core.recv()]
+    left = [f for of_frame in frames for f in of_frame]
+    assert len(left) == stats.core.tx.packets
+    assert sum(len(f) for f in frames if len(f) > 1 and f[0][23] == 17) > 2000
+    arrived = [f for frame in sent for f in inside(frame)]
+    for flow in {f[22:38] for f in arrived}:  # TTL, protocol, addresses, ports
+        came = iter([f for f in arrived if f[22:38] == flow])
+        assert all(any(f == wanted for f in came) for wanted in left if wanted[22:38] == flow)

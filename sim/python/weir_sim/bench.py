@@ -20,7 +20,7 @@ from . import native, trace
 from .core import Core
 from .files import Outputs
 from .frames import ECT0, udp_frame
-from .jumbo.wire import MAX_FRAME, MAX_SUM, build, header_checksum
+from .jumbo.wire import MAX_FRAME, MAX_SUM, build, dissect, header_checksum
 
 BYTE_NS = 0.8
 SPLIT_LENGTHS = (20, 24, 28, 32, 46, 50, 51, 100, 576, 1500)
@@ -42,6 +42,7 @@ CLASSES = 16
 JFET = "50us"
 """in which some twelve minimum frames come for each class of each queue, at line rate"""
 MRED_LENGTHS = (28, 46, 100, 1500)
+MRED_MERGE_LENGTHS = (46, 576)
 LOCAL_EXPERIMENT = b"\x88\xb5"
 """EtherType (IEEE 802)"""
 SPLIT_GOAL = 46
@@ -465,8 +466,16 @@ def _jumbo_frames(inner: int, queues: int, number: int) -> tuple[list[bytes], in
     return [kinds[n % queues] for n in range(number)], count
 
 
-def _mred(core: Core, inner: int, packets: int, link: float) -> _Taken:
-    """Jumbo frames back to back into queues of RED that are filled up to their band, whose link has that rate."""
+def _built_of(out: Any, protocol: int) -> int:
+    """Packets of that IPv4 protocol that left in jumbo frames."""
+    ends = np.cumsum(out.lengths)
+    frames = (out.data[end - length : end].tobytes() for end, length in zip(ends, out.lengths, strict=True))
+    return sum(ip[9] == protocol for frame in frames if (jumbo := dissect(frame)) for ip in jumbo.packets)
+
+
+def _mred(core: Core, inner: int, packets: int, link: float, beside: int) -> _Taken:
+    """Jumbo frames back to back into queues of RED that are filled up to their band, whose link has that rate; between two of them
+    `beside` packets that are merged."""
     device, capabilities = core.device, core.device.capabilities
     limit = capabilities.cells * 64 * 3 // 4 // capabilities.queues * inner // (64 * -(-(inner + 14) // 64))
     band = {"limit_bytes": limit, "min": limit // 3, "max": limit * 3 // 4, "probability": 0.1, "weight": 0.25}
@@ -479,18 +488,23 @@ def _mred(core: Core, inner: int, packets: int, link: float) -> _Taken:
     for queue in range(capabilities.queues):
         device.queue_replace(queue, "red", **band)
         device.mred(queue, 0.1, 0.6)
+        device.merge(queue, "flow" if beside else "off")
     if link < LINE_RATE:
         device.shape(rate=link)
     before = core.stats()
     core.egress = "mac"
     start = max(core.now_ns, core.line_free_ns) + 2000
-    core.send_many(b"".join(jumbos), [len(j) for j in jumbos], [start] * number)
+    singles = [_flow_frame(inner, n, n % capabilities.queues) for n in range(2 * capabilities.queues)]
+    frames = [f for n, jumbo in enumerate(jumbos) for f in (jumbo, *(singles[k % len(singles)] for k in range(beside)))]
+    core.send_many(b"".join(frames), [len(f) for f in frames], [start] * len(frames))
     elapsed = core.line_free_ns - start
     core.run_until(core.line_free_ns)
     held = capabilities.cells - device.core_live().free_cells
     core.run_idle()
     after = core.stats()
-    _, used = _egress_use(core.recv_many(), start, start + elapsed)
+    out = core.recv_many()
+    _, used = _egress_use(out, start, start + elapsed)
+    merged = _built_of(out, 17) if beside else 0
     partial = sum(q.partial.packets for q in after.queues)
     whole = sum(c.packets for q in after.queues for c in (q.early, q.forced))
     beyond = sum(q.overflow.packets for q in after.queues)
@@ -500,23 +514,26 @@ def _mred(core: Core, inner: int, packets: int, link: float) -> _Taken:
     lost = after.core.ingress_overflow.packets - before.core.ingress_overflow.packets
     lost += after.core.malformed.packets + core.ingress_stalls + core.underruns
     how = (
-        f"{number} jumbo frames of {count} packets back to back in {elapsed / 1e3:.0f} us, {number * count / elapsed * 1e3:.2f} M packets/s; "
+        f"{number} jumbo frames of {count} packets back to back, {beside} packets that may be merged behind each, in {elapsed / 1e3:.0f} us, "
+        f"{number * (count + beside) / elapsed * 1e3:.2f} M packets/s; {merged} merged; "
         f"{partial} packets dropped by MRED, {whole} by RED's own decision, {beyond} at the limit; {core.underruns} underruns; "
         f"{held} of {capabilities.cells} cells held at the end, free list shuffled; link at {link / 1e9:g} Gbit/s"
     )
     faults = [f"{missing} packets are unaccounted for"] if missing else []
     # without overload the drops shorten the queue to the band's lower end, where few are dropped
-    least = number * count // 10 if link < LINE_RATE else 50
+    least = number * count // (20 if beside else 10) if link < LINE_RATE else 10 if beside else 50
     if partial < least:
         faults.append(f"fewer than {least} packets were dropped by MRED")
+    if merged < number * beside // 10:
+        faults.append(f"fewer than {number * beside // 10} packets were merged")
     if before.core.ingress_overflow.packets:
         faults.append("the buffer overflowed before the measurement")
     return _Taken(how, lost, used, faults)
 
 
-def mred_rate(preset: str, inner: int, packets: int, link: float) -> list[Row]:
+def mred_rate(preset: str, inner: int, packets: int, link: float, beside: int = 0) -> list[Row]:
     """Jumbo frames in transit, back to back, over a shuffled free list into queues of RED with MRED whose link has the rate `link`: half
-    the line's, or the line's.
+    the line's, or the line's. Between two of them `beside` packets, which are merged by flow.
 
     Packets are dropped out of frames that wait while others come and leave. At the ingress nothing may be lost but by verdict or limit.
     """
@@ -524,9 +541,11 @@ def mred_rate(preset: str, inner: int, packets: int, link: float) -> list[Row]:
     core.device.jumbo("transit")
     _configure(core, "drop-tail")
     _shuffle(core, np.random.default_rng(inner))
-    taken = _mred(core, inner, packets, link)
+    taken = _mred(core, inner, packets, link, beside)
     overload = link < LINE_RATE
-    name = f"transit with MRED, {inner}-byte packets" + (", 2:1 overload" if overload else "")
+    name = f"transit with MRED{' and merging' if beside else ''}, {inner}-byte packets" + (
+        ", 2:1 overload" if overload else ""
+    )
     lost = Row(f"lost at ingress: {name}", taken.lost, "frames", "0", taken.how)
     if taken.faults:
         return [replace(lost, value=-1, how=f"NOT MEASURED: {'; '.join(taken.faults)}. {taken.how}")]
@@ -715,8 +734,17 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
     for inner in MRED_LENGTHS:
         work.append((f"split and merge, {inner}-byte packets", partial(split_and_merge_rate, preset, inner, frames)))
     for inner in MRED_LENGTHS:
-        for link in (LINE_RATE / 2, LINE_RATE):
+        # the line takes packets of 28 bytes as fast as they come: without overload there is no queue
+        for link in (LINE_RATE / 2, LINE_RATE) if inner >= SPLIT_GOAL else (LINE_RATE / 2,):
             work.append((f"transit with MRED, {inner}-byte packets", partial(mred_rate, preset, inner, frames, link)))
+    for inner in MRED_MERGE_LENGTHS:
+        for link in (LINE_RATE / 2, LINE_RATE):
+            work.append(
+                (
+                    f"transit with MRED and merging, {inner}-byte packets",
+                    partial(mred_rate, preset, inner, frames, link, 10),
+                )
+            )
     if not quick:
         work.append(("accuracy", accuracy))
     return work

@@ -74,8 +74,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     val label = Label()
   }
 
-  /** Packets to be read: two; or those of two frames (no packet of a jumbo frame takes fewer than 24 bytes: 383 each), or of 768 beats
-    * (256) and of the frame that was granted last (383).
+  /** Packets to be read: two; or those of two frames (no packet of a jumbo frame takes fewer than 24 bytes: 383 each), or of 1248 beats
+    * (416) and of the frame that was granted last (383).
     */
   val jobs = new Area {
     val push, pop = Stream(Job())
@@ -243,11 +243,13 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
   when(!io.read.valid && fifo.io.pop.fire)(credit.used := credit.used - 1)
 
   /** Another frame is prefetched while less is left to be sent than its departures may take: its packets, of which there are no more than share
-    * frames in all queues, depart one in four cycles; 32 cycles are for what comes before and after. 768 beats are enough for
-    * 183 packets of 46 bytes.
+    * frames in all queues, depart one in four cycles; 96 cycles are for what comes before and after, 32 where no group waits. 1248 beats are enough for a jumbo
+    * frame in transit of 287 packets of 28 bytes, the shortest that come at line rate.
     */
   val reach = c.jumbo generate new Area {
-    private val most = 768
+    private val alone = 32
+    private val around = 96
+    private val most = 1248
     val sent = packing.single || io.sent.valid
     private val length = io.sent.valid ? io.sent.payload | io.departure.descriptor.length
     /** of a frame that was granted */
@@ -257,7 +259,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     val left = Reg(UInt(14 bits)) init 0
     private val change = (comes ? beats.resize(14) | U(0)) - io.leaves.asUInt
     when(comes || io.leaves)(left := left + change)
-    val cycles = RegNext((io.grouped > (most - 32) / 4) ? U(most, 14 bits) | (io.grouped << 2).resize(14) + 32) init 0
+    val cycles = RegNext(io.grouped.mux(0 -> U(alone, 14 bits),
+      default -> ((io.grouped > (most - around) / 4) ? U(most, 14 bits) | (io.grouped << 2).resize(14) + around))) init 0
     val enough = left >= cycles
     val few = !enough && !sent && !comes && io.entriesFit
   }
