@@ -243,12 +243,11 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
   when(!io.read.valid && fifo.io.pop.fire)(credit.used := credit.used - 1)
 
   /** Another frame is prefetched while less is left to be sent than its departures may take: its packets, of which there are no more than share
-    * frames in all queues, depart one in four cycles; 96 cycles are for what comes before and after, 32 where no group waits. 1248 beats are enough for a jumbo
+    * frames in all queues, depart one in four cycles; 32 cycles, or 96 of a long group, are for what comes before and after. 1248 beats are enough for a jumbo
     * frame in transit of 287 packets of 28 bytes, the shortest that come at line rate.
     */
   val reach = c.jumbo generate new Area {
-    private val alone = 32
-    private val around = 96
+    private val (alone, around, long) = (32, 96, 64)
     private val most = 1248
     val sent = packing.single || io.sent.valid
     private val length = io.sent.valid ? io.sent.payload | io.departure.descriptor.length
@@ -259,8 +258,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     val left = Reg(UInt(14 bits)) init 0
     private val change = (comes ? beats.resize(14) | U(0)) - io.leaves.asUInt
     when(comes || io.leaves)(left := left + change)
-    val cycles = RegNext(io.grouped.mux(0 -> U(alone, 14 bits),
-      default -> ((io.grouped > (most - around) / 4) ? U(most, 14 bits) | (io.grouped << 2).resize(14) + around))) init 0
+    private val rest = (io.grouped >= long) ? U(around, 8 bits) | U(alone, 8 bits)
+    val cycles = RegNext((io.grouped > (most - around) / 4) ? U(most, 14 bits) | (io.grouped << 2).resize(14) + rest) init 0
     val enough = left >= cycles
     val few = !enough && !sent && !comes && io.entriesFit
   }
