@@ -9,9 +9,11 @@ object Boards {
   /** Drop-Tail in one queue of 32 KiB: two frames of 9216 bytes, one that leaves while the next one comes. */
   private val colorlight = WeirConfig.preset("tail").copy(name = "colorlight-5a-75b", cells = 512, descriptors = 256,
     clockHz = Colorlight5a75b.pll.coreHz)
-  /** Four queues in 64 KiB, Drop-Tail or DT-ECN; RED would take more multipliers than the device has for two cores. */
-  val versa: WeirConfig = colorlight.copy(name = "ecp5-versa", queues = 4, cells = 1024, descriptors = 1024,
-    policies = Set(Policy.DropTail, Policy.DtEcn), clockHz = Ecp5Versa.pll.coreHz)
+  /** Two queues in 64 KiB, Drop-Tail or DT-ECN, with registers over the UART: four did not route within a quarter of an hour. RED would
+    * take more multipliers than the device has for two cores.
+    */
+  val versa: WeirConfig = colorlight.copy(name = "ecp5-versa", queues = 2, cells = 1024, descriptors = 512,
+    traceDepth = 16, policies = Set(Policy.DropTail, Policy.DtEcn), clockHz = Ecp5Versa.pll.coreHz)
 
   /** the clock of the pipelines in NetFPGA-SUME's reference projects */
   val netFpgaHz = 200000000
