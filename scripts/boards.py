@@ -213,7 +213,7 @@ def main() -> int:
     parser.add_argument("verb", choices=["bitstream", "timing", "flash", "info"])
     parser.add_argument("board", nargs="?", default="", help="folder of fpga-boards/")
     parser.add_argument("--seed", type=int, default=1, help="of the placement (default %(default)s)")
-    parser.add_argument("--timeout", type=float, default=900, help="seconds a step may take (default %(default)s)")
+    parser.add_argument("--timeout", type=float, default=3600, help="seconds a step may take (default %(default)s)")
     a = parser.parse_args()
     try:
         if a.verb == "info" and not a.board:

@@ -69,7 +69,7 @@ object Units {
     "UartBridge" -> (() => new uart.UartBridge(uart.UartConfig(clockHz = 62500000))),
     "UartBridgeFast" -> (() => new uart.UartBridge(
       uart.UartConfig(clockHz = 62500000, baud = 7812500, cores = 2, requestBytes = 256, patience = 256))),
-    "ServedBump" -> (() => new board.ServedBump(board.Boards.versa, baud = 4000000))
+    "ServedBump" -> (() => new board.ServedBump(board.Boards.versa.copy(queues = 4, descriptors = 1024), baud = 4000000))
   ) ++ engines
 
   /** Property components of `hw/formal/`; the name is the file's and the top module's. A `Leak` holds a fault. */
