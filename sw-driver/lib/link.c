@@ -21,6 +21,9 @@ static int refusal(const struct link *l)
 	if (l->status == WEIR_WIRE_BUSY)
 		return weir_fail(WEIR_E_BUSY, "%s: another program has held the device for %d ms; try again", l->line.name,
 				 BUSY_MS);
+	if (l->status == WEIR_WIRE_LAPSED)
+		return weir_fail(WEIR_E_BUSY, "%s: this program held the device and said nothing for %d ms: others may have changed "
+				 "it since, and nothing of what follows was done; try again", l->line.name, BUSY_MS);
 	if (l->status == WEIR_WIRE_MALFORMED)
 		return weir_line_failed(l, "the server does not understand the request");
 	for (size_t i = 0; i < l->part_count; done -= l->parts[i++].access.count)

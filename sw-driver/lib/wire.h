@@ -21,7 +21,7 @@
 
 enum weir_wire_kind { WEIR_WIRE_REQUEST = 0x51, WEIR_WIRE_REPEAT = 0x52, WEIR_WIRE_ANSWER = 0x41 };
 enum weir_wire_op { WEIR_WIRE_HELLO, WEIR_WIRE_READ, WEIR_WIRE_WRITE, WEIR_WIRE_READ_PACKED, WEIR_WIRE_HOLD };
-enum weir_wire_status { WEIR_WIRE_OK, WEIR_WIRE_SLVERR, WEIR_WIRE_MALFORMED, WEIR_WIRE_SILENT, WEIR_WIRE_BUSY };
+enum weir_wire_status { WEIR_WIRE_OK, WEIR_WIRE_SLVERR, WEIR_WIRE_MALFORMED, WEIR_WIRE_SILENT, WEIR_WIRE_BUSY, WEIR_WIRE_LAPSED };
 
 /* CRC-32 of IEEE 802.3, byte by byte: begins with all ones, ends inverted. */
 uint32_t weir_wire_crc(uint32_t crc, uint8_t byte);

@@ -21,6 +21,7 @@ from weir_sim.protocol import (
     BUSY,
     GREETING,
     HELLO,
+    LAPSED,
     MALFORMED,
     READ,
     READ_PACKED,
@@ -239,7 +240,7 @@ def test_a_line_that_dies_while_cores_are_counted_is_told_as_that(core: FakeCore
 
 
 def test_operations_are_numbered_as_the_page_says() -> None:
-    assert (HELLO, READ, WRITE, READ_PACKED, SLVERR, MALFORMED, BUSY) == (0, 1, 2, 3, 1, 2, 4)
+    assert (HELLO, READ, WRITE, READ_PACKED, SLVERR, MALFORMED, BUSY, LAPSED) == (0, 1, 2, 3, 1, 2, 4, 5)
 
 
 @settings(max_examples=60)

@@ -198,6 +198,23 @@ def test_who_waits_for_a_device_has_the_next_turn(place: Path) -> None:
     assert sorted(waited)[5] <= 3 and min(turns) > 0, (waited, turns)
 
 
+def test_a_holder_that_was_silent_for_too_long_is_told_and_writes_nothing(place: Path) -> None:
+    """Another has changed the device meanwhile: what the first read is old, and is not written back."""
+    uri = f"unix:{place}/socket"
+    with weir.Device(uri) as one, weir.Device(uri) as two:
+        with one.lock():
+            one.queue_replace(3, "drop-tail", quantum=10000)
+            time.sleep(5.2)
+            two.queue_replace(3, "drop-tail", quantum=11000)
+            for _ in range(2):
+                with pytest.raises(weir.WeirError, match="said nothing for 5000 ms: others may have changed") as failed:
+                    one.queue_replace(3, "drop-tail", quantum=12000)
+                assert failed.value.name == "BUSY"
+            assert two.queue_show(3)["quantum"] == 11000
+        one.queue_replace(3, "drop-tail", quantum=12000)
+        assert two.queue_show(3)["quantum"] == 12000
+
+
 def test_a_lock_belongs_to_someone(place: Path) -> None:
     with weir.Device(f"unix:{place}/socket") as device:
         assert lib.weir_unlock(device._handle) == -5

@@ -15,7 +15,7 @@ ESCAPE: Final = 0x7D
 TURN: Final = 0x20
 REQUEST, REPEAT, ANSWER = 0x51, 0x52, 0x41
 HELLO, READ, WRITE, READ_PACKED, HOLD = range(5)
-OK, SLVERR, MALFORMED, SILENT, BUSY = range(5)
+OK, SLVERR, MALFORMED, SILENT, BUSY, LAPSED = range(6)
 VERSION: Final = 1
 MOST_REQUEST: Final = 1024
 """Bytes of a request with its CRC, without stuffing, that this server takes."""
@@ -146,18 +146,19 @@ def operations(payload: bytes) -> list[Op] | None:
 class Answerer:
     """Answers the requests of one client.
 
-    `hold(on)` tells whether the client may keep the device to itself, `free()` whether nobody else does.
+    `hold(on)` tells whether the client may keep the device to itself, `admit(ops)` whether its operations may be carried
+    out: OK, BUSY or LAPSED.
     """
 
     def __init__(
         self,
         registers: Registers,
         hold: Callable[[bool], bool] = lambda on: True,
-        free: Callable[[], bool] = lambda: True,
+        admit: Callable[[Sequence[Op]], int] = lambda ops: OK,
     ) -> None:
         self._registers = registers
         self._hold = hold
-        self._free = free
+        self._admit = admit
         self._last: tuple[int, int, int] | None = None  # number, words moved, status
         self.requests = 0
         self.repeated = 0
@@ -170,8 +171,9 @@ class Answerer:
         number, ops = payload[1], operations(payload)
         if ops is None:
             return self._payload(number, b"", 0, MALFORMED)
-        if not self._free():
-            return self._payload(number, b"", 0, BUSY)
+        admitted = self._admit(ops)
+        if admitted != OK:
+            return self._payload(number, b"", 0, admitted)
         if payload[0] == REPEAT and self._last is not None and self._last[0] == number:
             self.repeated += 1
             data, _, _ = self._run(ops, self._last[1], writes=False)

@@ -9,15 +9,16 @@ import stat
 import sys
 import time
 import tty
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from . import protocol
 from .core import BusError, Core
 from .errors import UsageError
 from .pace import Pace
-from .protocol import SILENT, SLVERR, Answerer, Decoder, Refused, encode
+from .protocol import SILENT, SLVERR, Answerer, Decoder, Op, Refused, encode
 
 SLICE_NS = 10_000
 """Simulated time between two looks at the clients: a few ms of a busy core."""
@@ -102,6 +103,7 @@ class _Client:
     decoder: Decoder = field(default_factory=Decoder)
     waiting: bytearray = field(default_factory=bytearray)
     connection: socket.socket | None = None
+    lapsed: bool = False  # it held the device, and was silent for too long
 
 
 class Server:
@@ -153,15 +155,27 @@ class Server:
         self._add(_Client(self._line))
 
     def _add(self, client: _Client) -> None:
-        client.answerer = Answerer(self._registers, lambda on: self._hold(client, on), lambda: self._free(client))
+        client.answerer = Answerer(
+            self._registers, lambda on: self._hold(client, on), lambda ops: self._admit(client, ops)
+        )
         self._selector.register(client.descriptor, selectors.EVENT_READ, client)
 
     def _hold(self, client: _Client, on: bool) -> bool:
+        client.lapsed = False
         if on:
             self._holder = client
-        else:
+        elif self._holder is client:
             self._let_go()
         return True
+
+    def _admit(self, client: _Client, ops: Sequence[Op]) -> int:
+        """Whether what a client asks for may be done now. Holding no longer needs nobody's leave."""
+        held = [bool(op.address) for op in ops if op.kind == protocol.HOLD]
+        if held and not any(held) and len(ops) == len(held):
+            return protocol.OK
+        if client.lapsed and not (held and ops[0].kind == protocol.HOLD):
+            return protocol.LAPSED
+        return protocol.OK if self._free(client) else protocol.BUSY
 
     def _let_go(self) -> None:
         self._holder = None
@@ -277,6 +291,7 @@ class Server:
     def _attend(self, wait: float) -> bool:
         """Waits at most so long for clients and serves them; tells whether the line has something."""
         if self._holder is not None and time.monotonic() > self._held_until:
+            self._holder.lapsed = True
             self._let_go()
         found = False
         for key, events in self._selector.select(wait):
