@@ -28,6 +28,8 @@ perl -MPod::Usage -e 1 2>/dev/null || need perl
 command -v tshark >/dev/null || optional+=(tshark)
 # weir-sim live
 PATH=$PATH:/usr/sbin:/sbin command -v ip >/dev/null || optional+=(iproute2)
+command -v ping >/dev/null || optional+=(iputils-ping)
+command -v iperf3 >/dev/null || optional+=(iperf3)
 
 if [ ${#missing[@]} -gt 0 ]; then
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then

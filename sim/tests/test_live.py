@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -291,10 +294,19 @@ class _Scene:
         assert child.stdout is not None and child.returncode == 0
         return child.stdout.read().decode()
 
-    def serve(self) -> None:
-        self.live.server.start([sys.executable, str(BULK), "receive"])
-        ports = Path(f"/proc/{self.live.server.pid}/net/tcp")
-        self.until(lambda: ":1389 " in ports.read_text(), 10)  # 5001, listening
+    def serve(self, words: Sequence[str] = (sys.executable, str(BULK), "receive"), port: int = 5001) -> None:
+        """Starts a server and waits until it listens."""
+        self.live.server.start(words, stdout=subprocess.DEVNULL)
+        tables = [Path(f"/proc/{self.live.server.pid}/net/{name}") for name in ("tcp", "tcp6")]
+        self.until(lambda: any(f":{port:04X} " in table.read_text() for table in tables), 10)
+
+    def weirctl(self, socket: Path, *words: str) -> None:
+        """Runs weirctl beside it."""
+        control = subprocess.Popen(
+            [sys.executable, "-m", "weir.ctl", "-d", f"unix:{socket}", *words], env={**os.environ, "PYTHONPATH": PATHS}
+        )
+        self.until(lambda: control.poll() is not None, 30)
+        assert control.returncode == 0
 
 
 @pytest.fixture
@@ -309,12 +321,8 @@ def scene(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[_Scene]:
 def test_real_tcp_goes_through_the_rtl_while_weirctl_changes_it(scene: _Scene, tmp_path: Path) -> None:
     """Cubic with ECN at 3 Mbit/s. The link carries 1448 of 1538 byte times; RED marks, and the senders slow down for it."""
     scene.serve()
-    control = subprocess.Popen(
-        [sys.executable, "-m", "weir.ctl", "-d", f"unix:{tmp_path}/w", "queue", "replace", "0", "red", "limit", "100KB",
-         "min", "8KB", "max", "24KB", "avpkt", "1000", "burst", "12", "probability", "0.1", "ecn", "gentle"],
-        env={**os.environ, "PYTHONPATH": PATHS})  # fmt: skip
-    scene.until(lambda: control.poll() is not None, 30)
-    assert control.returncode == 0
+    scene.weirctl(tmp_path / "w", "queue", "replace", "0", "red", "limit", "100KB", "min", "8KB", "max", "24KB",
+                  "avpkt", "1000", "burst", "12", "probability", "0.1", "ecn", "gentle")  # fmt: skip
     shown = scene.live.there.core.device.queue_show(0)
     assert shown["policy"] == "red" and shown["min"] == pytest.approx(8192)
     sent = json.loads(scene.client(sys.executable, str(BULK), "send", "--flows", "2", "--seconds", "5"))
@@ -333,6 +341,34 @@ def test_real_tcp_goes_through_the_rtl_while_weirctl_changes_it(scene: _Scene, t
     assert queue.in_ect0.packets > 0.5 * (ledger.sent[0] - 300) and queue.marked.packets > (5 if kept_up else 0)
     assert min(ms for _, ms in sent["probes"]) >= 20  # the wire's delay
     assert "frames of the sender's device into the core" in summary(scene.live, [ledger])[0]
+
+
+@hosts
+@pytest.mark.skipif(not (shutil.which("ping") and shutil.which("iperf3")), reason="ping or iperf3 is missing")
+def test_ping_sees_behind_iperf3_what_weirctl_changes(scene: _Scene, tmp_path: Path) -> None:
+    """40 KB of Drop-Tail are 107 ms at 3 Mbit/s, and cubic fills them; PIE keeps 10 ms. The wire back adds 20 ms to both."""
+    scene.serve(["iperf3", "-s"], 5201)
+
+    def run(*words: str) -> tuple[float, float]:
+        """Mbit/s that iperf3's server got, and the median of ping's round trips in ms, with a queue as `words` say."""
+        scene.weirctl(tmp_path / "w", "queue", "replace", "0", *words, "limit", "40KB")
+        bulk = scene.live.client.start(["iperf3", "-c", SERVER[0], "-t", "4", "-J"], stdout=subprocess.PIPE)
+        begun = time.monotonic()
+        scene.until(lambda: time.monotonic() - begun > 1.5, 5)
+        pings = re.findall(r"time=([\d.]+) ms", scene.client("ping", "-c", "11", "-i", "0.2", SERVER[0]))
+        scene.until(lambda: bulk.poll() is not None, 30)
+        assert bulk.stdout is not None and bulk.returncode == 0
+        assert len(pings) >= 5
+        received = json.loads(bulk.stdout.read())["end"]["sum_received"]
+        return received["bits_per_second"] / 1e6, statistics.median(map(float, pings))
+
+    tail, tail_ms = run("drop-tail")
+    pie, pie_ms = run("pie", "target", "10ms", "ecn")
+    (ledger,) = scene.live.finish()
+    ledger.check()
+    assert min(tail_ms, pie_ms) >= 20 and max(tail, pie) < 3 * 1448 / 1538 * 1.05
+    if scene.live.there.pace.lost_s < 0.25:  # or the machine had better things to do
+        assert tail_ms > 60 and pie_ms < 0.7 * tail_ms and min(tail, pie) > 1.5, (tail, tail_ms, pie, pie_ms)
 
 
 @hosts

@@ -133,7 +133,8 @@ def _plan(options: Options, number: int, addresses: tuple[str, str], user: bool)
         addresses=(f"{addresses[0]}/24", *([f"{addresses[1]}/64"] if options.mtu >= 1280 else [])),
         mtu=options.mtu,
         congestion=options.congestion,
-        parameters=(("ipv4/tcp_ecn", "1" if options.ecn else "0"),),
+        # a SYN that is lost does not turn ECN off: what a flow does would hang on its first packet
+        parameters=(("ipv4/tcp_ecn", "1"), ("ipv4/tcp_ecn_fallback", "0")) if options.ecn else (("ipv4/tcp_ecn", "0"),),
         user=user,
     )
 
