@@ -154,7 +154,12 @@ def test_trace(ctl: Any, uri: str, tmp_path: Path) -> None:
     assert ctl("regs", "TRACE_CTRL")[1].split()[2] == "0x00000000" or "ENABLE=0" in ctl("regs", "TRACE_CTRL")[1]
     code, out, _ = ctl("trace", 0, "--plot", tmp_path / "q.png", "--count", 200)
     assert code == 0 and "200 records" in out and (tmp_path / "q.png").read_bytes().startswith(b"\x89PNG")
+    assert ctl("trace", 0, "--plot", tmp_path / "q.svg", "--count", 20)[0] == 0
+    assert b"<svg" in (tmp_path / "q.svg").read_bytes()
     assert ctl("trace", 0, "--plot", "/absent/q.png")[0] == 2
+    code, _, said = ctl("trace", 0, "--plot", tmp_path / "q.xyz")
+    assert code == 2 and said.endswith("q.xyz: a picture's name ends in .png, .svg or .pdf\n")
+    assert sorted(p.name for p in tmp_path.glob("*q.*")) == ["q.png", "q.svg"]
 
 
 @pytest.mark.parametrize("before", [0x0, 0x209, 0x50B, 0xF0F, 0x903])

@@ -6,7 +6,7 @@ import os
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -164,24 +164,26 @@ def _below(below: Below, history: History, start: float, span: float) -> tuple[A
 
 
 def draw(
-    path: str | os.PathLike[str],
+    place: str | os.PathLike[str] | IO[bytes],
     history: History,
     title: str,
     subtitle: str = "",
     thresholds: Sequence[tuple[str, float]] = (),
     with_average: bool = True,
     below: Below | None = None,
+    kind: str = "png",
 ) -> None:
-    """Writes the picture of a queue as PNG.
+    """Writes the picture of a queue.
 
     Args:
-        path: the file to write.
+        place: the file to write, or its path.
         history: what happened at the queue.
         title: one line above the picture.
         subtitle: smaller text below it, broken into lines where needed.
         thresholds: horizontal lines, as (label, value in the queue's unit).
         with_average: draw the average as well; only the RED family has one.
         below: a second curve below the queue.
+        kind: png, svg or pdf.
     """
     import matplotlib
 
@@ -272,5 +274,5 @@ def draw(
             axes.tick_params(length=0)
         for axes in axes_of[:-1]:
             axes.grid(axis="y", color="#eef0f3", linewidth=0.8)
-        figure.savefig(path, dpi=130, format="png")
+        figure.savefig(place, dpi=130, format=kind)
         plt.close(figure)

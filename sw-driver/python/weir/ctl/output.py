@@ -7,13 +7,13 @@ import stat
 from pathlib import Path
 
 
-def write(place: str | os.PathLike[str], content: str) -> None:
+def write(place: str | os.PathLike[str], content: str | bytes) -> None:
     """Writes a file under a temporary name beside its place, and gives it its name in one step. Raises OSError.
 
     A symbolic link stays one, a file that was there keeps its mode, a new one has that of the umask. A place that is no
     regular file (a device, a pipe, a terminal) is written directly.
     """
-    data, target = content.encode(), Path(place)
+    data, target = content.encode() if isinstance(content, str) else content, Path(place)
     mode = None
     if target.exists():
         if not target.is_file():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import math
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 
 import weir
 
-from . import text
+from . import output, text
 from .context import Context
 from .errors import Ended, Refusal
 from .words import Words, whole
@@ -21,12 +22,13 @@ HELP = """\
 weirctl trace [N]                          the next 100 records, of all queues or of one
 weirctl trace --count N | --follow         more, or without end
 weirctl trace --csv | -j                   as CSV, or a JSON object a line
-weirctl trace [N] --plot F.png             as a picture: queue, average, verdicts (1000 records unless --count; needs matplotlib)
+weirctl trace [N] --plot F.png             a picture (.svg, .pdf): queue, average, verdicts (1000 records; needs matplotlib)
 
 The trace is on meanwhile, and afterwards as it was before. The device keeps a few records until they are read and
 counts the others as lost (weirctl stats).
 """
 _TRACE_CTRL = 0x060
+_PICTURES = (".png", ".svg", ".pdf")
 _QUIET_S = 3.0
 _ECNS = ("-", "ECT1", "ECT0", "CE")
 
@@ -117,6 +119,8 @@ def _plot(context: Context, queue: int, count: int) -> int:
     place = Path(str(context.options.plot))
     if not place.resolve().parent.is_dir():
         raise Refusal(f"{place}: the directory does not exist")
+    if place.suffix not in _PICTURES:
+        raise Refusal(f"{place}: a picture's name ends in {', '.join(_PICTURES[:-1])} or {_PICTURES[-1]}")
     device = context.device
     shown = device.queue_show(queue)
     policy = weir.policy_of(shown["policy"])
@@ -134,15 +138,18 @@ def _plot(context: Context, queue: int, count: int) -> int:
     below = plot.Below("p") if policy.name in ("fn", "pie", "pi2") else None
     if policy.name == "codel":
         below = plot.Below("sojourn", float(shown["target"]) * 1e3)
+    picture = io.BytesIO()
     plot.draw(
-        place,
+        picture,
         history,
         f"queue {queue}: {policy.name}",
         context.uri,
         thresholds,
         policy.name in ("red", "isred", "ared"),
         below,
+        place.suffix[1:],
     )
+    output.write(place, picture.getvalue())
     context.say(f"{place}: {len(found)} records")
     return 0
 
