@@ -37,16 +37,19 @@ class Contents(c: WeirConfig) extends Component {
     private val tags = p.tags
     val isSecond = p.number === 1
     val odd = p.l3 && p.ihl =/= 5
-    /** the word with the jumbo header, whose second part is its 32-bit word `at` */
+    /** the word with the jumbo header */
     val here = !odd && p.number === (p.l3 ? U(2, 3 bits) | U(1, 3 bits))
-    val at = tags +^ p.l3.asUInt
-    val count = at(1 downto 0).muxList(Seq(0 -> p.before, 1 -> two(2), 2 -> two(6), 3 -> two(10))).asUInt
-    private def behind(offset: Int) =
-      at(1 downto 0).muxList((0 until 4).map(n => n -> bytes(4 * n + offset)))
-    val versionTick = behind(2) ## behind(3)
-    /** place of the first entry, and with it the entries' end, in 32-bit words of this one */
-    val firstEntry = at + 1
+    /** where the count may be; the first entry is n + 1 32-bit words into this one, if it is number n */
+    private val countsAt = Seq(p.before, two(2), two(6), two(10)).map(_.asUInt)
+    val count = MuxOH.or(p.at, countsAt)
+    val versionTick = MuxOH.or(p.at, (0 until 4).map(n => two(4 * n + 2)))
+    val firstEntry = OHToUInt(p.at) +^ U(1, 2 bits)
+    /** the entries' end, in 32-bit words of this one */
     val end = count(8 downto 0) +^ firstEntry
+    /** it is in a later word, or in one behind that: told from each place, for the sum comes too late */
+    val (endsLater, endsBehind) = (endsFrom(4), endsFrom(8))
+    private def endsFrom(word: Int): Bool =
+      (0 until 4).map(n => p.at(n) && countsAt(n)(8 downto 0) >= word - 1 - n).orR
     /** bytes before the packets */
     val before = (count(8 downto 0) +^ (U(5, 4 bits) + tags + (p.l3 ? U(5, 4 bits) | U(0, 4 bits)))) << 2
 
@@ -82,7 +85,7 @@ class Contents(c: WeirConfig) extends Component {
     private val opens = step(0) && header.here
     val firstEntry = RegNextWhen(header.firstEntry, opens)
     val before = RegNextWhen(header.before, opens)
-    val start = RegNextWhen((header.end >= 4).asBits ## header.end(1 downto 0), opens)
+    val start = RegNextWhen(header.endsLater ## header.end(1 downto 0), opens)
     val tags = RegNextWhen(p.tags, opens)
     val transit = RegNextWhen(p.transit, opens)
     val tick = RegNextWhen(header.versionTick(4 downto 0).asUInt, opens)
@@ -102,7 +105,7 @@ class Contents(c: WeirConfig) extends Component {
     /** so does the word behind the last one that came */
     val more = RegInit(False)
     when(opens) {
-      more := header.end >= 8
+      more := header.endsBehind
     } elsewhen (step(0)) {
       more := !header.isSecond && left >= 8
     }

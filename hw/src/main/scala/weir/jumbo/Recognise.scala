@@ -126,6 +126,7 @@ class Recognise(c: WeirConfig) extends Component {
     io.piece.bytes := kept(io.end.bytes.resize(c.lengthWidth), taken)
     io.piece.l3 := JumboForm.isL3(frame.forms)
     io.piece.tags := JumboForm.tags(frame.forms)
+    io.piece.at := JumboForm.at(frame.forms)
     io.piece.ihl := frame.ihl
     io.piece.before := first.tail
     io.piece.transit := frame.transit

@@ -58,6 +58,10 @@ object JumboForm {
   def any(forms: Bits): Bool = forms.orR
   def isL3(forms: Bits): Bool = forms(5 downto 3).orR
   def tags(forms: Bits): UInt = ((forms(2) || forms(5)) ## (forms(1) || forms(4))).asUInt
+
+  /** Tags and one for L3, as four bits of which one is set; L3 if a frame could be both. */
+  def at(forms: Bits): Bits =
+    forms(5) ## (forms(4) || (forms(2) && !forms(5))) ## (forms(3) || (forms(1) && !forms(4))) ## (forms(0) && !forms(3))
 }
 
 /** A word on its way through [[Waiting]], or an end without a word. */
@@ -89,6 +93,8 @@ case class JumboPiece(c: WeirConfig) extends Bundle {
   /** the frame has an outer IPv4 header of `ihl` words */
   val l3 = Bool()
   val tags = UInt(2 bits)
+  /** bit n: the jumbo header's second part is n 32-bit words into its word */
+  val at = Bits(4 bits)
   val ihl = UInt(4 bits)
   /** bytes 14 and 15 of the frame */
   val before = Bits(16 bits)
