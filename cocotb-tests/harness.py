@@ -46,17 +46,29 @@ SIM = Path(os.environ.get("WEIR_SIM", ROOT / "build" / "sim"))
 BUILD_ARGS = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "--x-assign", "unique", "--x-initial", "unique")
 
 
-class _Selective(Verilator):
-    """Builds a model of which a bench sees what a file says: it runs several times as fast as one of which all can be seen."""
+# The parts of Verilator's runtime that a model with VPI is linked with, and how they are compiled.
+RUNTIME = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
+RUNTIME_FLAGS = ("-O2", "-DVERILATOR=1", *(f"-DVM_{option}=0" for option in (
+    "COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRACE_SAIF")))  # fmt: skip
 
-    def __init__(self, visible: Path) -> None:
+
+class _Selective(Verilator):
+    """Builds a model of which a bench sees what a file says: it runs several times as fast as one of which all can be seen.
+
+    With `runtime`, the object of Verilator's runtime, the model is linked with that and does not compile its own.
+    """
+
+    def __init__(self, visible: Path, runtime: Path | None) -> None:
         super().__init__()
         self.visible = visible
+        self.runtime = runtime
 
     def _build_command(self) -> list[list[str]]:
-        return [
-            [str(self.visible) if word == "--public-flat-rw" else word for word in c] for c in super()._build_command()
-        ]
+        verilate, make = super()._build_command()
+        verilate = [str(self.visible) if word == "--public-flat-rw" else word for word in verilate]
+        if self.runtime is None:
+            return [verilate, make]
+        return [[*verilate, str(self.runtime)], [*make, "VM_GLOBAL_FAST="]]
 
 
 class BenchError(AssertionError):
@@ -151,7 +163,7 @@ def _build(source: Path, top: str, waves: bool, models: Sequence[Path] = (), int
         raise BenchError(f"{source.relative_to(ROOT)} does not exist; `make rtl` writes it")
     _verilator_environment()
     directory = SIM / "-".join([top, *(("internals",) if internals else ()), *(("waves",) if waves else ())])
-    recipe = " ".join([top, str(waves), *internals, *BUILD_ARGS, verilator.__file__])
+    recipe = " ".join([top, str(waves), *internals, *BUILD_ARGS, *RUNTIME_FLAGS, verilator.__file__])
     digest = hashlib.sha256(recipe.encode() + b"".join(s.read_bytes() for s in (source, *models))).hexdigest()
     stamp = directory / "digest"
     with _locked(SIM / f"{directory.name}.lock"):
@@ -161,7 +173,7 @@ def _build(source: Path, top: str, waves: bool, models: Sequence[Path] = (), int
         directory.mkdir(parents=True, exist_ok=True)
         log = directory / "build.log"
         try:
-            _Selective(_visible(source, top, directory, internals)).build(
+            _Selective(_visible(source, top, directory, internals), None if waves else _runtime()).build(
                 sources=[source, *models],
                 hdl_toplevel=top,
                 build_dir=directory,
@@ -174,6 +186,28 @@ def _build(source: Path, top: str, waves: bool, models: Sequence[Path] = (), int
             raise BenchError(f"{source.name} does not build with Verilator:\n{_tail(log)}") from error
         stamp.write_text(digest)
     return directory
+
+
+def _runtime() -> Path:
+    """The object of Verilator's runtime, compiled once for all models: most of them are smaller than it is."""
+    __tracebackhide__ = True
+    include = Path(verilator.__file__).resolve().parent / "include"
+    directory = SIM / "runtime"
+    whole, runtime, stamp = directory / "runtime.cpp", directory / "runtime.o", directory / "digest"
+    command = [os.environ.get("CXX", "c++"), *RUNTIME_FLAGS, f"-I{include}", f"-I{include / 'vltstd'}", "-c",
+               "-o", str(runtime), str(whole)]  # fmt: skip
+    config = (include / "verilated_config.h").read_bytes()
+    digest = hashlib.sha256(" ".join(command).encode() + config).hexdigest()
+    with _locked(SIM / "runtime.lock"):
+        if not (stamp.is_file() and stamp.read_text() == digest):
+            stamp.unlink(missing_ok=True)
+            directory.mkdir(parents=True, exist_ok=True)
+            whole.write_text("".join(f'#include "{name}.cpp"\n' for name in RUNTIME))
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise BenchError(f"the runtime of Verilator does not build:\n{done.stderr[-3000:]}")
+            stamp.write_text(digest)
+    return runtime
 
 
 def _visible(source: Path, top: str, directory: Path, internals: Sequence[str]) -> Path:
