@@ -44,8 +44,9 @@ SIM = Path(os.environ.get("WEIR_SIM", ROOT / "build" / "sim"))
 # Lint has its own verb; here a warning must not stop a bench. Registers without a reset and the contents of
 # memories start at random, as they may in hardware after a soft reset.
 BUILD_ARGS = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "--x-assign", "unique", "--x-initial", "unique")
-
-
+# A model's C++ is compiled as one file: the headers take longer than most models do. A bench's Python takes several
+# times as long as its model, which with more than -O1 is no faster to be noticed.
+MAKE_ARGS = ("VM_PARALLEL_BUILDS=0", "OPT_FAST=-O1")
 # The parts of Verilator's runtime that a model with VPI is linked with, and how they are compiled.
 RUNTIME = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
 RUNTIME_FLAGS = ("-O2", "-DVERILATOR=1", *(f"-DVM_{option}=0" for option in (
@@ -67,8 +68,8 @@ class _Selective(Verilator):
         verilate, make = super()._build_command()
         verilate = [str(self.visible) if word == "--public-flat-rw" else word for word in verilate]
         if self.runtime is None:
-            return [verilate, make]
-        return [[*verilate, str(self.runtime)], [*make, "VM_GLOBAL_FAST="]]
+            return [verilate, [*make, *MAKE_ARGS]]
+        return [[*verilate, str(self.runtime)], [*make, *MAKE_ARGS, "VM_GLOBAL_FAST="]]
 
 
 class BenchError(AssertionError):
@@ -163,7 +164,7 @@ def _build(source: Path, top: str, waves: bool, models: Sequence[Path] = (), int
         raise BenchError(f"{source.relative_to(ROOT)} does not exist; `make rtl` writes it")
     _verilator_environment()
     directory = SIM / "-".join([top, *(("internals",) if internals else ()), *(("waves",) if waves else ())])
-    recipe = " ".join([top, str(waves), *internals, *BUILD_ARGS, *RUNTIME_FLAGS, verilator.__file__])
+    recipe = " ".join([top, str(waves), *internals, *BUILD_ARGS, *MAKE_ARGS, *RUNTIME_FLAGS, verilator.__file__])
     digest = hashlib.sha256(recipe.encode() + b"".join(s.read_bytes() for s in (source, *models))).hexdigest()
     stamp = directory / "digest"
     with _locked(SIM / f"{directory.name}.lock"):
@@ -240,7 +241,8 @@ def build_program(unit: str, source: Path) -> Path:
     program, stamp = directory / source.stem, directory / "digest"
     command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--x-assign", "fast", "--x-initial", "fast",
                "--noassert", "-Wno-fatal", "-Wno-lint", "-Wno-style", "-CFLAGS", "-O2 -std=c++17", "--prefix",
-               f"V{source.stem}", "--top-module", top, "-o", source.stem, "--Mdir", str(directory), str(verilog), str(source)]  # fmt: skip
+               f"V{source.stem}", "--top-module", top, "-o", source.stem, "--Mdir", str(directory), str(verilog), str(source),
+               str(_runtime()), "-MAKEFLAGS", "VM_GLOBAL_FAST="]  # fmt: skip
     digest = hashlib.sha256(" ".join(command).encode() + verilog.read_bytes() + source.read_bytes()).hexdigest()
     with _locked(SIM / f"{directory.name}.lock"):
         if not (stamp.is_file() and stamp.read_text() == digest):
