@@ -53,6 +53,10 @@ RUNTIME_FLAGS = ("-O2", "-DVERILATOR=1", *(f"-DVM_{option}=0" for option in (
     "COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRACE_SAIF")))  # fmt: skip
 
 
+# What a simulation does one after the other: as cocotb's own list, with the shortcuts of handles.py before the tests.
+STEPS = "cocotb.logging:_configure,cocotb._init:init_package_from_simulation,handles:quicken,cocotb.regression:_run_regression"
+
+
 class _Selective(Verilator):
     """Builds a model of which a bench sees what a file says: it runs several times as fast as one of which all can be seen.
 
@@ -289,7 +293,7 @@ def _run(
             results_xml=str(results),
             test_args=[f"+verilator+rand+reset+{start}", f"+verilator+seed+{seed % 0x7FFFFFFF or 1}"],
             plusargs=os.environ.get("WEIR_PLUSARGS", "").split(),
-            extra_env={"WEIR_SEED": str(seed), **{key: str(value) for key, value in env.items()}},
+            extra_env={"WEIR_SEED": str(seed), "PYGPI_USERS": STEPS, **{key: str(value) for key, value in env.items()}},
             waves=waves,
             log_file=log,
         )

@@ -9,7 +9,8 @@ import pytest
 import harness
 
 VERILOG = """
-module Toy (input wire clk, input wire rst, input wire [7:0] a, output reg [7:0] b);
+module Toy (input wire clk, input wire rst, input wire [7:0] a, input wire [69:0] wide,
+            output reg [7:0] b);
   reg [7:0] hidden;
   always @(posedge clk) b <= rst ? 8'd0 : a;
   always @(posedge clk) if (!rst && a == 8'd99) $finish;
@@ -55,6 +56,53 @@ async def stops(dut):
     await drive(dut, 99)
 """
 
+HANDLES = """
+import os
+
+import cocotb
+from cocotb.handle import Deposit, Immediate
+from cocotb.triggers import ReadOnly, Timer
+from cocotb.types import Logic, LogicArray
+
+VALUES = (0, 1, 2, -1, -128, -129, 255, 256, 1 << 69, (1 << 70) - 1, 1 << 70, True, "1", "00000101", "X", Logic(1),
+          LogicArray(5, 8), LogicArray(5, 70), Deposit(1), Deposit(256), Immediate(0), 1.5, None)
+
+
+def state(signal):
+    read = signal.value
+    array = [] if isinstance(read, Logic) else [read.range, len(read), read[0], read[:], read.to_signed(), read == "00000101"]
+    return [repr(read), int(read), bool(read), read == 1, read == 0, read == 2, read == "1", read == Logic(0), read != 1, *array]
+
+
+async def outcome(dut, signal, value):
+    try:
+        dut[signal].value = value
+        await Timer(1, "ns")
+        return state(getattr(dut, signal))
+    except Exception as error:
+        return [repr(error)]
+
+
+@cocotb.test()
+async def shows_what_handles_do(dut):
+    with open(os.environ["OUT"], "a") as out:
+        for signal in ("rst", "a", "wide"):
+            for n, value in enumerate(VALUES):
+                print(signal, n, *(await outcome(dut, signal, value)), file=out)
+        for name in ("nothing", "_nothing"):
+            print(name, hasattr(dut, name), file=out)
+        try:
+            dut.a = 1
+        except AttributeError as error:
+            print(error, file=out)
+        print("handles", dut.__class__.__getattr__.__module__, file=out)
+        changed = dut.a.value
+        changed[0] = not int(changed) & 1
+        print(changed, int(changed), file=out)
+        await ReadOnly()
+        print(await outcome(dut, "a", 1), file=out)
+"""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -63,6 +111,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "build" / "rtl" / "units").mkdir(parents=True)
     (root / "build" / "rtl" / "units" / "Toy.v").write_text(VERILOG)
     (root / "toy_bench.py").write_text(BENCH)
+    (root / "handles_bench.py").write_text(HANDLES)
     return root
 
 
@@ -152,6 +201,20 @@ def test_verilog_that_does_not_build_is_shown_with_verilators_words(out: Path, f
     (folder / "build" / "rtl" / "units" / "Wrong.v").write_text("module Wrong (input wire clk); nonsense endmodule\n")
     with pytest.raises(harness.BenchError, match=r"(?s)Wrong.v does not build.*syntax error"):
         harness.run_bench("Wrong", "toy_bench")
+
+
+def test_the_shortcuts_of_handles_change_nothing(out: Path) -> None:
+    """Written, read and refused is what cocotb does without them; but for the line that tells whose handles they are."""
+    found = []
+    for steps in (harness.STEPS, harness.STEPS.replace("handles:quicken,", "")):
+        harness.run_bench("Toy", "handles_bench", env={"PYGPI_USERS": steps})
+        found.append(out.read_text().splitlines())
+        out.unlink()
+    with_them, without = found
+    assert len(without) > 70
+    assert [pair for pair in zip(with_them, without, strict=True) if pair[0] != pair[1]] == [
+        ("handles handles", "handles cocotb.handle")
+    ]
 
 
 def test_waves_are_dumped_on_demand(out: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
