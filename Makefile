@@ -50,7 +50,7 @@ live: $(VENV) $(MODEL_AQM) $(LIB) ## real Linux TCP through the core, Drop-Tail,
 	@$(PY) sim/live/session.py
 
 test: $(VENV) $(MODEL) $(LIB) $(NS3) ## every test; PYTEST_ARGS='-k ewma' chooses
-	@$(PY) -m pytest -n 2 $(PYTEST_ARGS)
+	@$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 lint: $(VENV) $(RTL) $(LIB) ## ruff, mypy, Verilator's lint; warnings of the C compiler are errors
 	@$(PY) -m ruff check $(PYTHON_SOURCES)
