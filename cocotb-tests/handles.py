@@ -1,6 +1,6 @@
 """Shortcuts through cocotb's handles: most of a bench's time goes into reading and driving a few ports in every cycle.
 
-What is read, written and refused is what it is without them; test_handles.py compares. A value that is not a plain number,
+What is read, written and refused is what it is without them; scripts/tests/test_harness.py compares. A value that is not a plain number,
 a write that is no deposit and what is not known to be 0 or 1 take cocotb's own way.
 """
 
