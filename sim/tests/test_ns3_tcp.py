@@ -29,15 +29,24 @@ TRACES = {
     # threshold 11/2, 12 goes again. 800: all to 22 is acknowledged: window 5.5, five go.
     ("reno", "10,12"): {600: [20, 21, 22], 700: [12], 800: [23, 24, 25, 26, 27]},
 }
+#: the same with a second hole for which duplicates were counted, and room in the window when the recovery ends
+LATE = {
+    # 600: 16, 17 and 19 make the window 13: 20 to 22. All to 17 is acknowledged: window 5, and 18 to 22 fill it. 700: three
+    # duplicates, threshold 5/2, 18 goes again. 800: all to 22 is acknowledged: window 2.5, two go.
+    ("10,18", 40): {600: [20, 21, 22], 700: [18], 800: [23, 24]},
+    # 600: 16, 18 and 19 make it 13, but 20 is the last. All to 16 is acknowledged. 700: one duplicate is not three, so 17
+    # waits for the timer, which began at 600 and takes a second.
+    ("10,17", 20): {600: [20], 1600: [17]},
+}
 THRESHOLDS = {("tahoe", "10"): [5.0], ("tahoe", "10,12"): [5.0], ("reno", "10"): [5.0], ("reno", "10,12"): [5.0, 5.5]}
 
 
-def trace(variant: str, lost: str) -> tuple[dict[int, list[int]], list[float], list[float]]:
+def trace(variant: str, lost: str, segments: int = 40) -> tuple[dict[int, list[int]], list[float], list[float]]:
     """Segments by time, thresholds in their order, windows after each change."""
     sent: dict[int, list[int]] = {}
     thresholds: list[float] = []
     windows: list[float] = []
-    for line in run("tcp_trace", variant, 20, lost).stdout.splitlines():
+    for line in run("tcp_trace", variant, 20, lost, segments).stdout.splitlines():
         at, what, *values = line.split()
         if what == "send":
             sent.setdefault(int(at), []).append(int(values[0]))
@@ -58,6 +67,13 @@ def test_the_sender_sends_what_was_computed_by_hand(case: tuple[str, str]) -> No
     # ns-3's own step on the way into Reno's recovery (4.5 for a moment) is replaced within the same acknowledgement
     assert [t for t in thresholds if t != 4.5] == THRESHOLDS[case]
     assert (1.0 in windows[1:]) == (case[0] == "tahoe"), "only Tahoe falls back to one segment"
+
+
+@pytest.mark.parametrize(("lost", "segments"), LATE)
+def test_reno_takes_no_hole_for_lost_when_its_recovery_ends(lost: str, segments: int) -> None:
+    sent, _, _ = trace("reno", lost, segments)
+    expected = START | LATE[lost, segments]
+    assert {at: numbers for at, numbers in sent.items() if at <= max(expected)} == expected
 
 
 @pytest.mark.parametrize("variant", ["tahoe", "reno", "newreno", "sack"])

@@ -6,6 +6,7 @@
 #include "ns3/node.h"
 #include "ns3/rtt-estimator.h"
 #include "ns3/tcp-congestion-ops.h"
+#include "ns3/tcp-header.h"
 #include "ns3/tcp-l4-protocol.h"
 #include "ns3/tcp-recovery-ops.h"
 #include "ns3/tcp-socket-state.h"
@@ -69,12 +70,20 @@ void TcpTahoe::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, u
   m_retxEvent.Cancel();
 }
 
+/// A partial acknowledgement ends the recovery before the buffer is told of it: the buffer would take it that the next hole, to
+/// which it has counted a duplicate, is known to be lost, and have it sent again as NewReno does.
+void TcpReno::ReceivedAck(Ptr<Packet> packet, const TcpHeader &header) {
+  const auto ack = header.GetAckNumber();
+  if (m_tcb->m_congState == TcpSocketState::CA_RECOVERY && ack > m_txBuffer->HeadSequence() && ack < m_recover)
+    m_txBuffer->ResetRenoSack();
+  TcpSocketBase::ReceivedAck(packet, header);
+}
+
 void TcpReno::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                          const SequenceNumber32 &oldHead, bool receivedData) {
   Leave(ack, oldHead);
   if (m_tcb->m_congState == TcpSocketState::CA_RECOVERY && ack > oldHead && ack < m_recover) {
     m_recover = ack;  // the end of fast recovery, whatever is still missing
-    m_txBuffer->ResetRenoSack();
   }
   const bool third = Third(ack, oldHead);
   const uint32_t flight = m_tcb->m_highTxMark.Get() - oldHead;

@@ -34,6 +34,7 @@ class TcpReno : public TcpClassic {
 
  protected:
   ns3::Ptr<ns3::TcpSocketBase> Fork() override;
+  void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &header) override;
   void ProcessAck(const ns3::SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                   const ns3::SequenceNumber32 &oldHead, bool receivedData) override;
 };

@@ -1,6 +1,6 @@
 // One TCP connection over a link that loses chosen segments once: prints what the sender sends and its window.
 //
-//   tcp_trace VARIANT WINDOW LOST[,LOST]…    segments of 1000 bytes, counted from 1
+//   tcp_trace VARIANT WINDOW LOST[,LOST]… [SEGMENTS]    segments of 1000 bytes, counted from 1; 40
 //
 // "ms send N": segment N goes out; "ms cwnd C T": window and threshold in segments when they change.
 
@@ -67,8 +67,8 @@ void Threshold(uint32_t, uint32_t t) { threshold = t / double(segment); }
 }  // namespace
 
 int main(int count, char **words) try {
-  if (count != 4) {
-    std::fprintf(stderr, "tcp_trace: VARIANT WINDOW LOST[,LOST]...\n");
+  if (count != 4 && count != 5) {
+    std::fprintf(stderr, "tcp_trace: VARIANT WINDOW LOST[,LOST]... [SEGMENTS]\n");
     return 2;
   }
   Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
@@ -96,7 +96,7 @@ int main(int count, char **words) try {
   const InetSocketAddress to(interfaces.GetAddress(1), 5001);
   PacketSinkHelper(type.GetName(), to).Install(nodes.Get(1));
   BulkSendHelper sender(type.GetName(), to);
-  sender.SetAttribute("MaxBytes", UintegerValue(40 * segment));
+  sender.SetAttribute("MaxBytes", UintegerValue((count == 5 ? std::atoi(words[4]) : 40) * segment));
   sender.SetAttribute("SendSize", UintegerValue(segment));
   const auto application = sender.Install(nodes.Get(0)).Get(0);
   devices.Get(0)->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&Sent));
