@@ -26,6 +26,8 @@ def any_frame(rng: random.Random) -> tuple[bytes, int, int, int, int, bytes]:
     tags, l3 = rng.randrange(3), rng.random() < 0.6
     addresses = b"\x02" + rng.randbytes(11) + b"".join(b"\x81\x00" + rng.randbytes(2) for _ in range(tags))
     lengths = [rng.randrange(20, 60) for _ in range(rng.choice((1, 2, 3, 4, 9, 60)))]
+    if rng.random() < 0.05:  # long ones: up to 9216 bytes
+        lengths = [rng.randrange(20, 1400) for _ in range(6)]
     frames = [addresses + a_packet(rng, n) for n in lengths]
     dropped = {n for n in range(len(frames)) if rng.random() < 0.3} - {rng.randrange(len(frames))}
     times = [rng.randrange(100) + 100 * n for n in range(len(frames))]
@@ -64,4 +66,12 @@ async def clears_entries_and_corrects_the_header(dut: Any, stall: float) -> None
             await RisingEdge(dut.clk)
         assert got[: len(data)] == expected, f"{gone} gone, {tags} tags, l3 {l3}"
         patched += gone > 0
+        if rng.random() < 0.1:  # another frame, which does not open: as it came
+            for _ in range(rng.choice((1, 20, 1152))):
+                dut.opens.value, dut.fire.value = 0, 1
+                beat = rng.randbytes(8)
+                dut.data.value = int.from_bytes(beat, "little")
+                await FallingEdge(dut.clk)
+                assert int(dut.patched.value).to_bytes(8, "little") == beat, f"behind a frame with {gone} gone"
+                await RisingEdge(dut.clk)
     assert patched > 400

@@ -441,6 +441,17 @@ def test_packets_that_wait_pay_for_jumbo_frames_that_come(shares: tuple[float, f
     assert all(q.partial.packets == 0 for n, q in enumerate(seen.counters) if n not in mred)
 
 
+def test_long_jumbo_frames_pay_and_nothing_else_changes() -> None:
+    """Frames of up to 9216 bytes lose packets; behind their headers, and in the frames that follow, every byte is what came."""
+    rng = Rng(9)
+    mred = {q: Mred(0.1, 0.4, 20e3, 80e3, False) for q in range(4)}
+    frames = [other(rng) if rng.random() < 0.2 else any_jumbo(rng, 1500, 12) for _ in range(500)]
+    seen = run(frames, "4Gbit", ("red",), gap_ns=4000, settings=LIMIT | {"ecn": 0}, mred=mred)
+    paid = [u for u in seen.sent if u.jumbo and u.jumbo.l3 and u.gone]
+    print(f"{len(seen.taken)} selections, {len(paid)} frames of the L3 form that paid, up to {max(len(u.sent()) for u in paid)} bytes")
+    assert sum(len(u.sent()) > 4200 for u in paid) > 10
+
+
 @pytest.mark.parametrize("rate", ["4Gbit", "8Gbit"])
 def test_packets_are_merged_beside_jumbo_frames_that_pay_in_transit(rate: str) -> None:
     """Merging, transit and MRED in one core: what is left of each flow is in order, nothing comes twice, all is accounted for."""

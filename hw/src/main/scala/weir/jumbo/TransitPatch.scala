@@ -37,13 +37,13 @@ class TransitPatch(c: WeirConfig) extends Component {
   val place = new Area {
     val active = RegInit(False)
     val job = RegNextWhen(io.job, io.opens && io.fire)
-    /** number of the beat's first quad */
+    /** number of the beat's first quad; stands still from 512 on, behind the longest table, also when other frames follow */
     val quad = Reg(UInt(10 bits))
     val left = Reg(UInt(c.memberWidth bits))
     val one = left =/= 0
     val two = left > 1
     when(io.fire) {
-      quad := quad + 2
+      when(!quad.msb)(quad := quad + 2)
       when(io.opens) {
         active := io.job.gone =/= 0
         quad := 2
