@@ -11,7 +11,7 @@ import pytest
 from golden.merge import slot_of
 from jumbo_frames import ipv4, traffic
 from weir_sim.core import Core
-from weir_sim.jumbo.jfepm import Jfepm
+from weir_sim.jumbo.jfepm import Jfepm, cells_of
 from weir_sim.jumbo.merge import Arrival, Limits
 from weir_sim.jumbo.packet import JumboFormat, parse_packet
 from weir_sim.jumbo.wire import Malformed, build, dissect, split
@@ -20,6 +20,10 @@ from weir_sim.trace import ARRIVAL, DEPARTURE
 SLOTS = 1024
 STOP_DSCP = 62
 STOP = ipv4(1000, dscp=STOP_DSCP, options=bytes(4))
+STOPS = 9
+LARGE = 1_048_512
+MOST_GRANTED = 2 * 9216 // 64
+"""cells of frames that have been granted and wait to be read"""
 LINK_CYCLES = 13
 """from a packet's record to its place in the queue (docs/modules/merge.md: it joins a grant 13 cycles after it or later)"""
 KINDS = {
@@ -115,7 +119,7 @@ class Bench:
         self.core = Core(egress="stopped", line="10gbe")
         device = self.core.device
         device.jumbo("split", form="l3" if l3 else "l2")
-        device.queue_replace(0, "drop-tail")
+        device.queue_replace(0, "drop-tail", limit_bytes=LARGE)
         device.queue_replace(1, "drop-tail", strict=1)
         device.dscp_map([int(d == STOP_DSCP) for d in range(64)])
         device.merge(0, "flow")
@@ -124,18 +128,23 @@ class Bench:
         """times of the packets' decisions; no two packets are the same"""
         self.made: list[bytes] = []
         self.members = self.outer = self.split = 0
+        self.whole: list[bytes] = []
+        """frames that the buffer had no room for"""
 
     def stop(self) -> None:
         """From now on nothing of queue 0 is granted."""
         self.core.egress = "stopped"
-        for _ in range(9):
+        for _ in range(STOPS):
             # of no known flow, so that they take no flow's slot
             self.core.send(STOP, self.core.line_free_ns)
-        self.core.run_until(self.core.line_free_ns + 2000)
+        # until as much of them has been read ahead as there are places for
+        self.core.run_until(self.core.line_free_ns + 10_000)
         self._grants(self.core.trace())
 
     def arrive(self, frames: list[bytes]) -> None:
-        """Frames come to both."""
+        """Frames come to both. The queue may hold all cells but those of the frames that hold the line."""
+        elsewhere, lacking = self._elsewhere(), len(self.whole)
+        self.model.buffer_cells = self.core.device.capabilities.cells - 1 - elsewhere
         for frame in frames:
             self.core.send(frame, self.core.line_free_ns)
         self.core.run_until(self.core.line_free_ns + 20_000)
@@ -143,18 +152,29 @@ class Bench:
         assert not any(r["kind"] == DEPARTURE and r["queue"] == 0 for r in records)
         times = iter([int(r["time_ns"]) for r in records if r["kind"] == ARRIVAL])
         for frame in frames:
+            dropped = self.model.dropped
+            self.model.arrive(Arrival.of(self.core.now_ns, frame, self.form))
             try:
                 jumbo = dissect(frame, self.form)
             except Malformed:
-                jumbo, packets = None, []
-            else:
-                packets = split(jumbo).frames if jumbo else [frame]
+                continue
+            if self.model.dropped > dropped:
+                self.whole.append(frame)
+                continue
+            packets = split(jumbo).frames if jumbo else [frame]
             for packet in packets:
                 assert packet not in self.decided
                 self.decided[packet] = next(times)
             self.split += len(packets) if jumbo else 0
-            self.model.arrive(Arrival.of(self.core.now_ns, frame, self.form))
         assert next(times, None) is None
+        # some of them are read ahead when the first long group waits
+        assert self._elsewhere() == elsewhere or (self._elsewhere() < elsewhere and len(self.whole) == lacking)
+
+    def _elsewhere(self) -> int:
+        """Cells of frames that hold the line, or have been granted."""
+        cells = self.core.device.capabilities.cells - 1 - self.core.device.core_live().free_cells - self.model.cells
+        assert 0 <= cells <= STOPS * cells_of(STOP) + MOST_GRANTED
+        return cells
 
     def leave(self, cycles: int | None) -> None:
         """Frames leave for that time; None: all."""
@@ -233,6 +253,40 @@ def test_the_core_inserts_the_packets_of_algorithm_2(seed: int, l3: bool) -> Non
     assert bench.model.dropped == stats.malformed.packets > 5
 
 
+def over_full(rng: random.Random, number: int) -> list[bytes]:
+    """Frames and jumbo frames of the largest packets, so that a few hundred fill the buffer."""
+    lengths = [rng.choice((1400, 1400, rng.randrange(600, 1400))) for _ in range(number)]
+    rows = [ipv4(length, rng.randrange(12), number=n) for n, length in enumerate(lengths)]
+    return list(in_jumbo_frames(rng, without_collisions(rows), 7))
+
+
+def fill(bench: Bench, frames: list[bytes], rng: random.Random) -> list[bytes]:
+    """Frames come while the line stands still, many more than leave between; what has left, without the frames that hold the line."""
+    while frames:
+        n = rng.randrange(40, 160)
+        bench.stop()
+        bench.arrive(frames[:n])
+        frames = frames[n:]
+        bench.leave(rng.randrange(2_000, 40_000) if frames else None)
+    return [f.data for f in bench.core.recv() if f.data != STOP]
+
+
+@pytest.mark.parametrize("l3", [False, True], ids=["l2", "l3"])
+def test_what_the_buffer_has_no_room_for_is_dropped_whole(l3: bool) -> None:
+    """Algorithm 2 where it drops: a jumbo frame whose packets do not all find cells leaves nothing behind; what fits goes on."""
+    rng = random.Random(5)
+    frames = over_full(rng, 3000)
+    bench = Bench(l3)
+    sent = fill(bench, frames, rng)
+    stats = bench.core.stats().core
+    assert sent == bench.made
+    jumbos = sum(dissect(f, bench.form) is not None for f in bench.whole)
+    print(f"{len(frames)} frames, {len(bench.whole)} dropped whole, {jumbos} of them jumbo frames")
+    assert bench.model.dropped == stats.malformed.packets + stats.ingress_overflow.packets
+    assert len(bench.whole) > len(frames) // 10 and jumbos > 30
+    assert stats.merged.packets > 400
+
+
 class Whole(Jfepm):
     """Leaves jumbo frames as they are."""
 
@@ -249,12 +303,43 @@ class Front(Jfepm):
         self._queue += before
 
 
+class Piecewise(Jfepm):
+    """Drops the packets that do not fit, and not the whole."""
+
+    def arrive(self, arrival: Arrival) -> None:
+        room, self.buffer_cells = self.buffer_cells, None
+        assert room is not None
+        super().arrive(arrival)
+        while self.cells > room:
+            self._queue.pop()
+
+
+class ByTheFrame(Jfepm):
+    """Counts the cells of the jumbo frame, and not of its packets."""
+
+    def arrive(self, arrival: Arrival) -> None:
+        room, self.buffer_cells = self.buffer_cells, None
+        assert room is not None
+        if self.cells + cells_of(arrival.frame) > room:
+            self.dropped += 1
+        else:
+            super().arrive(arrival)
+
+
+@pytest.mark.parametrize("wrong", [Piecewise, ByTheFrame])
+def test_the_comparison_notices_another_room(wrong: type[Jfepm]) -> None:
+    rng = random.Random(5)
+    bench = Bench(False, wrong)
+    with pytest.raises((AssertionError, ValueError, StopIteration)):
+        assert fill(bench, over_full(rng, 1500), rng) == bench.made
+
+
 @pytest.mark.parametrize("wrong", [Whole, Front])
 def test_the_comparison_notices_another_algorithm_2(wrong: type[Jfepm]) -> None:
     bench = Bench(False, wrong)
     frames = [ipv4(100, n % 3, number=n) for n in range(30)]
     bench.stop()
-    bench.arrive([*frames[:5], build(frames[5:25], [0] * 20), *frames[25:]])
     with pytest.raises((AssertionError, ValueError)):
+        bench.arrive([*frames[:5], build(frames[5:25], [0] * 20), *frames[25:]])
         bench.leave(None)
         assert [f.data for f in bench.core.recv() if f.data != STOP] == bench.made

@@ -12,6 +12,11 @@ from .packet import Packet
 from .wire import Malformed, build, dissect, split
 
 
+def cells_of(frame: bytes) -> int:
+    """Cells of 64 bytes that a frame takes in the buffer."""
+    return -(-len(frame) // 64)
+
+
 class Jfepm:
     """A FIFO of packets that merges when it is asked for a frame.
 
@@ -23,17 +28,26 @@ class Jfepm:
         limits: of a group.
         within_rack: packets, by flow, that are left alone.
         buffer_bytes: of frames that the queue may hold; None: any. What does not fit is dropped whole.
+        buffer_cells: that it may hold, each packet of a jumbo frame that is split in cells of its own, as in the RTL; None: any.
         split_arrivals: split jumbo frames that arrive (the far end); a malformed one is dropped.
         one_stops_all: a packet whose flow cannot be known ends every search, not only between its addresses, as in the RTL.
     """
 
     def __init__(self, limits: Limits, within_rack: Callable[[Packet], bool] = lambda packet: False,
-                 buffer_bytes: int | None = None, split_arrivals: bool = True, one_stops_all: bool = False) -> None:  # fmt: skip
+                 buffer_bytes: int | None = None, split_arrivals: bool = True, one_stops_all: bool = False,
+                 buffer_cells: int | None = None) -> None:  # fmt: skip
         self._limits, self._within_rack, self._buffer_bytes = limits, within_rack, buffer_bytes
         self._split_arrivals, self._one_stops_all = split_arrivals, one_stops_all
         self._queue: list[Arrival] = []
+        self.buffer_cells = buffer_cells
+        """may be changed between arrivals: others hold cells, too"""
         self.dropped = 0
         """frames that did not fit, or were malformed"""
+
+    @property
+    def cells(self) -> int:
+        """That the packets hold."""
+        return sum(cells_of(a.frame) for a in self._queue)
 
     def arrive(self, arrival: Arrival) -> None:
         """Algorithm 2: inserts the frame, or the packets of a jumbo frame, at the rear."""
@@ -47,11 +61,12 @@ class Jfepm:
         except Malformed:
             self.dropped += 1
             return
-        if jumbo is None:
-            self._queue.append(arrival)
+        frames = split(jumbo).frames if jumbo else [arrival.frame]
+        if self.buffer_cells is not None and self.cells + sum(map(cells_of, frames)) > self.buffer_cells:
+            self.dropped += 1
             return
-        for frame in split(jumbo).frames:
-            self._queue.append(Arrival.of(arrival.time_ns, frame, form, arrival.number))
+        for frame in frames:
+            self._queue.append(Arrival.of(arrival.time_ns, frame, form, arrival.number) if jumbo else arrival)
 
     def take(self, now_ns: int) -> list[Arrival]:
         """Algorithm 1: the front packet, and those of its flow that fit into one frame with it."""

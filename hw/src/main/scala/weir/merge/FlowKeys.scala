@@ -59,8 +59,9 @@ class FlowKeys(c: WeirConfig) extends Component {
   /** Words without tags: word i of a packet is made when its word i + 1 comes, or at its end. */
   val aligned = new Area {
     val before = RegNextWhen(io.word.data, io.word.valid)
-    /** words of the packet that have come, up to 6 */
-    val number = Reg(UInt(3 bits)) init 0
+    val counter = Reg(UInt(3 bits)) init 0
+    /** words of the packet that have come, up to 6; a packet out of a jumbo frame may be broken off, and has no end then */
+    val number = (io.word.valid && io.word.first) ? U(0, 3 bits) | counter
     val tags = Reg(UInt(2 bits)) init 0
     val packet = Reg(UInt(2 bits)) init 0
     val flush = RegNext(io.end) init False
@@ -71,12 +72,12 @@ class FlowKeys(c: WeirConfig) extends Component {
     private val found = tagged(pair(before, 12)) ? (tagged(pair(io.word.data, 0)) ? U(2, 2 bits) | U(1, 2 bits)) | U(0, 2 bits)
     private val now = second ? found | tags
     when(io.word.valid) {
-      when(number =/= 6)(number := number + 1)
+      counter := number + (number =/= 6).asUInt
       when(second)(tags := found)
       when(number === 0)(tags := 0)
     }
     when(io.end) {
-      number := 0
+      counter := 0
       packet := packet + 1
     }
 
