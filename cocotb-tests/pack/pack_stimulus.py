@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from axis import Item
+from golden.transit import unit
 from weir_sim.jumbo import JumboFormat, build, parse_packet
 from weir_sim.jumbo.wire import MAX_COUNT, MAX_FRAME, MAX_SUM, frame_bytes, outer_ecn, spacings
 
@@ -136,6 +137,24 @@ def jumbo(
     return Job(group, [w for frame in left for w in words_of(frame, rng)], sent, entries, l3)
 
 
+def transit(rng: random.Random, lengths: Sequence[int], tags: int, l3: bool, v6: bool = False,
+            dropped: frozenset[int] = frozenset(), gone: int = 0) -> Job:  # fmt: skip
+    """A jumbo frame that passes: it came without the packets in `dropped`, and `gone` of those that were left were dropped here, the first."""
+    form = form_of(rng, l3)
+    header, dscp = ethernet(rng, tags, v6), rng.randrange(64)
+    frames = [header + packet(rng, length, v6, dscp, form.protocol) for length in lengths]
+    came = build(frames, [rng.randrange(100) + 100 * n for n in range(len(frames))], form, rng.getrandbits(16), dropped)
+    u = unit(came, form.ethertype, form.protocol)
+    assert u and u.jumbo
+    u.gone = set(range(gone))
+    there = [frame for n, frame in enumerate(frames) if n not in dropped]
+    left = there[gone:]
+    group = single(b"", rng).group | {"grouped": 1, "transit": 1, "packets": len(left), "tags": tags, "l3": int(l3), "gone": gone,
+                                      "removed": sum(map(len, there[:gone])) - gone * len(header)}  # fmt: skip
+    words = [word for data in (came[: u.header], *left) for word in words_of(data, rng)]
+    return Job(group, words, u.sent())
+
+
 def lengths_within(rng: random.Random, count: int, pool: Sequence[int]) -> list[int]:
     """At most `count` lengths of a pool that fit into a jumbo frame of any form, at least one."""
     lengths = [rng.choice(pool)]
@@ -163,4 +182,8 @@ def any_job(rng: random.Random, identification: int) -> Job:
     low = 40 if v6 else 20
     pool = rng.choice((range(low, low + 30), range(low, 200), range(low, 1500), (low, 40, 1500)))
     lengths = lengths_within(rng, rng.choice((1, 2, 3, 8, 20)), pool)
+    if rng.random() < 0.4:
+        dropped = some_dropped(rng, len(lengths))
+        gone = rng.choice((0, 0, rng.randrange(len(lengths) - len(dropped))))
+        return transit(rng, lengths, rng.randrange(3), l3, v6, dropped, gone)
     return jumbo(rng, lengths, rng.randrange(3), l3, v6, some_dropped(rng, len(lengths)), identification)

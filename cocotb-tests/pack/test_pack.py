@@ -11,7 +11,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from axis import cycle
 from harness import run_bench
 from pack_bench import Bench
-from pack_stimulus import any_job, jumbo, lengths_within, single, some_dropped
+from pack_stimulus import any_job, jumbo, lengths_within, single, some_dropped, transit
 
 WORDS, ENTRIES = 512, 1024
 
@@ -86,6 +86,54 @@ async def never_runs_dry_when_words_keep_up(dut: Any, tags: int, l3: bool) -> No
         if number < len(pools):
             await bench.receive()
     await bench.receive()
+
+
+@cocotb.test()
+@cocotb.parametrize(tags=[0, 1, 2])
+async def passes_jumbo_frames_in_transit(dut: Any, tags: int) -> None:
+    """The most packets of lengths that take the most words, and few of any: no gap, and what was dropped is out of table and lengths."""
+    bench = await Bench(dut, f"transit {tags}", steady=True).start()
+    rng = bench.rng
+    for number, pool in enumerate([[20], [27], [20, 27], [20, 21, 27, 28, 35], [27, 1500], [20, 1500], range(20, 28), [8900], [28]] * 2):
+        lengths = lengths_within(rng, 448, pool)[: 448 if number < 9 else rng.randrange(1, 40)]
+        dropped = some_dropped(rng, len(lengths)) if number % 2 else frozenset()
+        gone = rng.choice((0, rng.randrange(len(lengths) - len(dropped))))
+        bench.send([transit(rng, lengths, tags, number % 3 == 0, False, dropped, gone)])
+        if number % 4 == 0:
+            await bench.receive()
+    await bench.receive()
+
+
+@cocotb.test()
+async def holds_as_many_frames_in_transit_as_are_granted_ahead(dut: Any) -> None:
+    """96 of the shortest behind a sink that waits: all are there, in order, when it takes them."""
+    bench = await Bench(dut, "held").start()
+    for count in (7, 8, 9, 16, 65, 96):
+        bench.sink.stall = 1.0
+        bench.send([transit(bench.rng, [20], 0, False) for _ in range(count)])
+        await ClockCycles(dut.clk, 8 * count + 20)
+        assert bench.words.idle, "words wait outside"
+        bench.sink.stall = 0.0
+        await bench.receive()
+
+
+@cocotb.test()
+async def begins_frames_in_transit_when_enough_is_there(dut: Any) -> None:
+    """Of N packets 4 + N/4 + N/8 words, each rounded down, or all; the first beat leaves as soon after the last of them as any frame's."""
+    bench = await Bench(dut, "begins").start()
+    after = set()
+    for count in (1, 2, 3, 4, 7, 8, 9, 16, 40, 150):
+        job = transit(bench.rng, [20] * count, 0, True)
+        bench.words.gap = 0.8
+        words, beats = len(bench.words.sent), len(bench.sink.taken)
+        bench.send([job])
+        while len(bench.sink.taken) == beats:
+            await RisingEdge(dut.clk)
+        needed = min(4 + count // 4 + count // 8, len(job.words))
+        assert len(bench.words.sent) - words >= needed, f"{count} packets: begun after {len(bench.words.sent) - words} words"
+        after.add(bench.sink.taken[beats][0] - bench.words.sent[words + needed - 1][0])
+        await bench.receive()
+    assert len(after) == 1 and after <= {2, 3, 4}, f"cycles from the word to the beat: {after}"
 
 
 @cocotb.test()

@@ -70,8 +70,8 @@ class Pack(c: WeirConfig) extends Component {
     val short = word.last && bytes =/= 0 && bytes <= 8
     val ends = !prefixing && (upper || short)
 
-    /** jumbo frames in transit of which enough words are there, and that have not been begun */
-    val ready = Reg(UInt(3 bits)) init 0
+    /** jumbo frames in transit of which enough words are there, and that have not been begun; no more than `patches` takes */
+    val ready = Reg(UInt(7 bits)) init 0
     val starts = word.transit && !upper
 
     val sent = Stream(AxisBeat(width))
