@@ -40,9 +40,11 @@ def mixed(bench: Bench, frames: int, jumbos: float, longest: int = 300) -> None:
 
 
 @cocotb.test()
-@cocotb.parametrize(gap=[0.0, 0.3], jumbos=[0.2, 0.7])
-async def keeps_the_order_of_all_kinds_at_the_full_rate(dut: Any, gap: float, jumbos: float) -> None:
-    bench = await Bench(dut, f"mixed {gap} {jumbos}", gap).start()
+@cocotb.parametrize(case=[(0.0, 0.2, 0), (0.0, 0.7, 0), (0.3, 0.2, 0), (0.3, 0.7, 0), (0.0, 0.5, 1)])
+async def keeps_the_order_of_all_kinds_at_the_full_rate(dut: Any, case: tuple[float, float, int]) -> None:
+    gap, jumbos, transit = case
+    bench = await Bench(dut, f"mixed {gap} {jumbos}{' transit' * transit}", gap).start()
+    bench.configure(bench.form, transit=transit)
     mixed(bench, 900, jumbos)
     await bench.drain()
     assert {"plain 0", "plain 1", "plain 2", "plain 3", "jumbo 0", "jumbo 1", "jumbo 3", "jumbo 5"} <= set(

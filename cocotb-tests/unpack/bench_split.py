@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 
-from jumbo_stimulus import LIES, OUTER_LIES, addresses, entries, ip, padded, parts, tag_stack
+from jumbo_stimulus import FORM, LIES, OUTER_LIES, addresses, entries, ip, padded, parts, tag_stack
 from unpack_bench import BAD, Bench, plain
 from weir_sim.jumbo.wire import JumboFormat
 
@@ -45,6 +45,33 @@ async def gives_every_count(dut: Any, zeros: float) -> None:
             bench.send(padded(parts(bench.rng, [0] * count, l3=form[0], tags=form[1]).bytes(), bench.rng))
     await bench.drain()
     assert set(bench.outcomes) == {"jumbo 0"}
+
+
+@cocotb.test()
+@cocotb.parametrize(form=FORMS)
+async def gives_what_is_before_the_packets_in_transit(dut: Any, form: tuple[bool, int]) -> None:
+    """Headers and table first, as they came, whatever their length; then the packets, which nothing is done to; lies are found as in a split."""
+    bench = await Bench(dut, f"transit {form}").start()
+    bench.configure(FORM, transit=1)
+    rng = bench.rng
+    l3, tags = form
+    for count in (*range(1, 40), 446, 447, 448):
+        for longest in (24, 90):
+            made = parts(rng, entries(rng, count, longest, rng.choice((0.0, 0.5, 0.97))), l3=l3, tags=tags)
+            bench.send(padded(made.bytes(), rng))
+    for ecn in range(16):  # whatever the outer header says
+        bench.send(parts(rng, [60] * 4, l3=l3, tags=tags, outer_ecn=ecn % 4, inner_ecn=ecn // 4).bytes())
+    for count in (1, 3, 448):  # nothing is left of them
+        bench.send(padded(parts(rng, [0] * count, l3=l3, tags=tags).bytes(), rng))
+    good = len(bench.expected)
+    for lie in (*LIES.values(), *(OUTER_LIES.values() if l3 else ())):
+        made = parts(rng, [rng.randrange(40, 90) for _ in range(rng.choice((2, 9)))], l3=l3, tags=tags)
+        lie(made, rng)
+        bench.send(padded(made.bytes(), rng))
+        bench.send(padded(parts(rng, [40, 0, 50], l3=l3, tags=tags).bytes(), rng))
+        bench.send(plain(rng))
+    await bench.drain()
+    assert bench.outcomes["jumbo 0"] > good + 20 and bench.outcomes["jumbo 5"] > 20
 
 
 @cocotb.test()

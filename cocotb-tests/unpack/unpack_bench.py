@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cocotb.triggers import RisingEdge
@@ -42,6 +42,8 @@ class Sent:
     packets: list[bytes] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
     """of each packet: sum of the spacings up to its own, ns"""
+    transit: bool = False
+    """its packets stay together: what is before them comes as one more, first"""
     discarded: int = 0
     discarded_bytes: int = 0
     end_cycle: int = -1
@@ -69,6 +71,13 @@ def judge(sent: Sent) -> Sent:
         return sent
     if jumbo is not None:
         sent.jumbo = True
+        if sent.transit:
+            start = len(jumbo.ethernet) + 2
+            before = sent.data[: start + 20 * jumbo.l3 + 6 + 4 * jumbo.count]
+            types = [b"\x08\x00" if ip[0] >> 4 == 4 else b"\x86\xdd" for ip in jumbo.packets]
+            frames = [jumbo.ethernet + kind + ip for kind, ip in zip(types, jumbo.packets, strict=True)]
+            sent.packets = [before, *frames] if frames else []
+            return sent
         found = split(jumbo)
         sent.packets, sent.discarded, sent.discarded_bytes = found.frames, found.dropped, found.dropped_bytes
         sent.waits = waits_ns(jumbo)
@@ -85,7 +94,7 @@ class Bench:
 
     def __init__(self, dut: Any, name: str, gap: float = 0.0, stall: float = 0.0) -> None:
         self.dut, self.rng, self.gap, self.stall = dut, seeded(f"unpack {name}"), gap, stall
-        self.form, self.split = JumboFormat(), 1
+        self.form, self.split, self.transit = JumboFormat(), 1, 0
         self.dscp_queue = [self.rng.randrange(4) for _ in range(64)]
         self.default_queue = self.rng.randrange(4)
         self.beats: deque[tuple[Sent | None, int]] = deque()
@@ -109,7 +118,7 @@ class Bench:
         self._in_meta = [getattr(d, f"end_payload_meta_{name}") for name in META]
         self._end = {
             n: getattr(d, f"packetEnd_payload_{n}")
-            for n in ("kind", "bytes", "inner", "waitNs", *(f"meta_{m}" for m in META))
+            for n in ("kind", "bytes", "inner", "header", "waitNs", *(f"meta_{m}" for m in META))
         }
         self._jumbo = {
             n: getattr(d, f"jumbo_payload_{n}") for n in ("kind", "bytes", "count", "discarded", "discardedBytes")
@@ -120,10 +129,11 @@ class Bench:
                     **{f"config_dscpQueue_{n}": q for n, q in enumerate(self.dscp_queue)})  # fmt: skip
         return self
 
-    def configure(self, form: JumboFormat, split: int = 1) -> None:
+    def configure(self, form: JumboFormat, split: int = 1, transit: int = 0) -> None:
         """For frames that are sent from now on; nothing may be on its way in."""
-        self.form, self.split = form, split
+        self.form, self.split, self.transit = form, split, transit
         self.dut.config_split.value = split
+        self.dut.config_transit.value = transit
         self.dut.config_etherType.value = form.ethertype
         self.dut.config_protocol.value = form.protocol
 
@@ -140,7 +150,7 @@ class Bench:
             meta = (m.length % 16384, m.queue, m.ecn, m.ip_version, m.ip_offset, int(m.exempt))
         whole = len(frame) <= limit
         written = len(frame) if whole else limit // 8 * 8 // 16 * 16
-        sent = judge(Sent(frame, kind, meta, bool(self.split), self.form, written, beyond))
+        sent = judge(Sent(frame, kind, meta, bool(self.split), self.form, written, beyond, transit=bool(self.transit)))
         self.expected.append(sent)
         self.beats.extend([(None, 0)] * pause)
         self.beats.extend((sent, n) for n in range((len(frame) + 7) // 8))
@@ -297,7 +307,9 @@ class Bench:
         self._withdrawn, self._offered = False, None
         sent.given_cycle = self.cycle
         assert end["bytes"] == min(len(sent.data), BYTES_MAX)
-        assert end["count"] == len(packets), f"count {end['count']}, {len(packets)} given"
+        whole = [given.end["header"] for given in packets]
+        assert whole == [int(sent.transit and n == 0) for n in range(len(packets))], f"headers {whole}"
+        assert end["count"] == len(packets) - sum(whole), f"count {end['count']}, {len(packets)} given"
         kind = sent.kind if sent.kind != GOOD else MALFORMED if sent.malformed else GOOD
         if end["kind"] == OVERFLOW:
             assert self.may_overflow and sent.kind == GOOD, "overflow"
@@ -309,8 +321,9 @@ class Bench:
             assert len(packets) == len(sent.packets), f"{len(packets)} packets, expected {len(sent.packets)}"
             assert (end["discarded"], end["discardedBytes"]) == (sent.discarded, sent.discarded_bytes)
         if not sent.malformed and sent.kind in (GOOD, BAD):
-            for given, frame, wait in zip(packets, sent.packets, sent.waits, strict=False):
+            for given, frame in zip(packets, sent.packets, strict=False):
                 self._check_packet(given, frame)
+            for given, wait in zip(packets, sent.waits, strict=False):
                 assert given.end["waitNs"] == min(wait, (1 << 30) - 1), (
                     f"{given.end['waitNs']} ns, the table says {wait}"
                 )
@@ -324,6 +337,9 @@ class Bench:
         assert got[: len(frame)] == frame, f"{got[:48].hex()}\nexpected {frame[:48].hex()}"
         m = classify(frame, self.default_queue, self.dscp_queue)
         e = given.end
+        if e["header"]:
+            # of the Ethernet header, whatever the form
+            m = replace(m, ip_offset=ethernet_tags(frame))
         want = (GOOD, len(frame), len(frame), m.queue, m.ecn, m.ip_version, m.ip_offset, int(m.exempt))
         assert (e["kind"], e["bytes"], *(e[f"meta_{name}"] for name in META)) == want
 
@@ -337,6 +353,14 @@ class Bench:
         self.beats.clear()
         self.expected.clear()
         self._packets, self._given, self._offered, self._withdrawn = [], Given(), None, False
+
+
+def ethernet_tags(frame: bytes) -> int:
+    """VLAN tags of a frame, 2 at most."""
+    tags = 0
+    while tags < 2 and frame[12 + 4 * tags : 14 + 4 * tags] in (b"\x81\x00", b"\x88\xa8"):
+        tags += 1
+    return tags
 
 
 def plain(rng: random.Random, longest: int = 200) -> bytes:
