@@ -448,7 +448,9 @@ def test_long_jumbo_frames_pay_and_nothing_else_changes() -> None:
     frames = [other(rng) if rng.random() < 0.2 else any_jumbo(rng, 1500, 12) for _ in range(500)]
     seen = run(frames, "4Gbit", ("red",), gap_ns=4000, settings=LIMIT | {"ecn": 0}, mred=mred)
     paid = [u for u in seen.sent if u.jumbo and u.jumbo.l3 and u.gone]
-    print(f"{len(seen.taken)} selections, {len(paid)} frames of the L3 form that paid, up to {max(len(u.sent()) for u in paid)} bytes")
+    print(
+        f"{len(seen.taken)} selections, {len(paid)} frames of the L3 form that paid, up to {max(len(u.sent()) for u in paid)} bytes"
+    )
     assert sum(len(u.sent()) > 4200 for u in paid) > 10
 
 
