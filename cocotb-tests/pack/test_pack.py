@@ -94,7 +94,9 @@ async def passes_jumbo_frames_in_transit(dut: Any, tags: int) -> None:
     """The most packets of lengths that take the most words, and few of any: no gap, and what was dropped is out of table and lengths."""
     bench = await Bench(dut, f"transit {tags}", steady=True).start()
     rng = bench.rng
-    for number, pool in enumerate([[20], [27], [20, 27], [20, 21, 27, 28, 35], [27, 1500], [20, 1500], range(20, 28), [8900], [28]] * 2):
+    for number, pool in enumerate(
+        [[20], [27], [20, 27], [20, 21, 27, 28, 35], [27, 1500], [20, 1500], range(20, 28), [8900], [28]] * 2
+    ):
         lengths = lengths_within(rng, 448, pool)[: 448 if number < 9 else rng.randrange(1, 40)]
         dropped = some_dropped(rng, len(lengths)) if number % 2 else frozenset()
         gone = rng.choice((0, rng.randrange(len(lengths) - len(dropped))))
@@ -130,7 +132,9 @@ async def begins_frames_in_transit_when_enough_is_there(dut: Any) -> None:
         while len(bench.sink.taken) == beats:
             await RisingEdge(dut.clk)
         needed = min(4 + count // 4 + count // 8, len(job.words))
-        assert len(bench.words.sent) - words >= needed, f"{count} packets: begun after {len(bench.words.sent) - words} words"
+        assert len(bench.words.sent) - words >= needed, (
+            f"{count} packets: begun after {len(bench.words.sent) - words} words"
+        )
         after.add(bench.sink.taken[beats][0] - bench.words.sent[words + needed - 1][0])
         await bench.receive()
     assert len(after) == 1 and after <= {2, 3, 4}, f"cycles from the word to the beat: {after}"

@@ -15,3 +15,8 @@ def test_patch() -> None:
 @pytest.mark.timeout(300)
 def test_list() -> None:
     run_bench("JumboList", "bench_list")
+
+
+@pytest.mark.timeout(300)
+def test_partial() -> None:
+    run_bench("Partial", "bench_partial")

@@ -60,6 +60,7 @@ object Units {
     "Parking" -> (() => new merge.Parking(c)),
     "TransitPatch" -> (() => new jumbo.TransitPatch(c)),
     "JumboList" -> (() => new buffer.JumboList(c)),
+    "Partial" -> (() => new buffer.Partial(c)),
     "Sums" -> (() => new egress.Sums(c)),
     "MarkWords" -> (() => new frame.MarkWords(c)),
     "TenGigabitMac" -> (() => new mac.TenGigabitMac),
