@@ -31,6 +31,7 @@ FORMAL_RTL := build/stamps/formal-rtl
 LIB := build/stamps/lib
 MODEL := build/stamps/model
 MODEL_AQM := build/stamps/model-aqm
+MODEL_NETWORK := build/stamps/model-network
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
@@ -49,7 +50,7 @@ demo: $(VENV) $(MODEL) $(LIB) ## replay a capture of real TCP traffic with every
 live: $(VENV) $(MODEL_AQM) $(LIB) ## real Linux TCP through the core, Drop-Tail, RED, FN and PIE: build/live/
 	@$(PY) sim/live/session.py
 
-test: $(VENV) $(MODEL) $(LIB) $(NS3) ## every test; PYTEST_ARGS='-k ewma' chooses
+test: $(VENV) $(MODEL) $(MODEL_NETWORK) $(LIB) $(NS3) ## every test; PYTEST_ARGS='-k ewma' chooses
 	@$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 lint: $(VENV) $(RTL) $(LIB) ## ruff, mypy, Verilator's lint; warnings of the C compiler are errors
@@ -67,7 +68,7 @@ formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must b
 soak: $(VENV) $(MODEL) $(LIB) ## random traffic through core and merger for SECONDS=600
 	@WEIR_SOAK=$(SECONDS) $(PY) -m pytest -n 0 -s -k "four_queues or merge_then_split"
 
-bench: $(VENV) $(MODEL) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
+bench: $(VENV) $(MODEL) $(MODEL_NETWORK) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
 	@$(PY) -m weir_sim bench
 
 timing: $(VENV) $(RTL) ## clock and size of ten-gig on an ECP5, SEEDS=3 placements, RECORD=1 keeps it: build/timing.json; BOARD=<board>: of a board
@@ -94,7 +95,7 @@ area: $(VENV) $(RTL) ## size of every policy on an ECP5: build/area.json
 ns3: $(NS3) ## ns-3 with the core's cycle model as a queue, the experiments' programs: build/ns3/
 	@echo "build/ns3: libweir-ns3.so, $$(cd build/ns3/bin && echo *)"
 
-reproduce: $(VENV) $(MODEL) $(NS3) ## the papers' experiments and the report: build/reproduce/; QUICK=1 a slice of each
+reproduce: $(VENV) $(MODEL) $(MODEL_NETWORK) $(NS3) ## the papers' experiments and the report: build/reproduce/; QUICK=1 a slice of each
 	@$(PY) sim/reproduce/run.py $(if $(QUICK),--quick)
 
 waves: $(VENV) $(RTL) $(LIB) ## waveform of a bench: T=<unit>; without T the list of units
@@ -107,7 +108,7 @@ docs: $(VENV) $(RTL) ## the site: build/site/index.html
 clean: ## remove build/ (the Python environment stays)
 	@rm -rf build
 
-model: $(MODEL)
+model: $(MODEL) $(MODEL_NETWORK)
 
 lib: $(LIB)
 
@@ -159,8 +160,8 @@ $(LIB): $(RTL) $(shell find sw-driver/lib -type f 2>/dev/null)
 	@$(MAKE) -s --no-print-directory -C sw-driver/lib
 	@touch $@
 
-$(MODEL) $(MODEL_AQM): $(VENV) $(RTL) $(shell find sim/model -name '*.[ch]*' -o -name '*.py' 2>/dev/null)
-	@$(PY) sim/model/build.py$(if $(findstring aqm,$@), --preset aqm)
+$(MODEL) $(MODEL_AQM) $(MODEL_NETWORK): $(VENV) $(RTL) $(shell find sim/model -name '*.[ch]*' -o -name '*.py' 2>/dev/null)
+	@$(PY) sim/model/build.py --preset $(patsubst model-%,%,$(@F:model=full))
 	@touch $@
 
 $(NS3): $(NS3_VENV) $(LIB) $(shell find sim/ns3 -name '*.cc' -o -name '*.h' -o -name Makefile 2>/dev/null) sim/model/weir_model.h

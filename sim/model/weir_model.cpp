@@ -32,8 +32,12 @@ constexpr uint64_t timePast = uint64_t{1} << 47;
 constexpr unsigned beatBytes = 8;
 /// Cycles that are run before the event that ends a skip, so that copies of `now_ns` inside the core are fresh.
 constexpr uint64_t warmUp = 4;
-/// Skips are multiples of this many cycles, so that slot counters inside the core, which never rest, keep their phase.
-constexpr uint64_t skipStep = 64;
+/// Skips are multiples of this many cycles, so that slot counters inside the core, which never rest, keep their phase: what
+/// goes round the queues does so in 64 (build.py looks for it), the others in four or less.
+#ifndef WEIR_MODEL_SKIP_STEP
+#define WEIR_MODEL_SKIP_STEP 64
+#endif
+constexpr uint64_t skipStep = WEIR_MODEL_SKIP_STEP;
 /// `quiet` is believed after so many cycles of it without movement of a port: it comes through registers, which
 /// may lag a movement by some cycles.
 constexpr uint64_t settleCycles = 8;

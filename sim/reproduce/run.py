@@ -20,7 +20,7 @@ import plan
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAKEMAKE = ROOT / ".venv-ns3" / "bin" / "snakemake"
-MODEL = ROOT / "build" / "model" / "full" / "libweir_model.so"
+MODELS = [ROOT / "build" / "model" / core / "libweir_model.so" for core in ("full", "network")]
 
 
 def missing(without_rtl: bool) -> str | None:
@@ -29,8 +29,9 @@ def missing(without_rtl: bool) -> str | None:
         return "Snakemake is not installed; run `make ns3`"
     if not (ROOT / "build" / "ns3" / "bin" / "isred").exists():
         return "the experiments' programs are not built; run `make ns3`"
-    if not without_rtl and not MODEL.exists():
-        return f"the cycle model is missing: {MODEL.relative_to(ROOT)}; run `make model`"
+    for model in [] if without_rtl else MODELS:
+        if not model.exists():
+            return f"the cycle model is missing: {model.relative_to(ROOT)}; run `make model`"
     return None
 
 
@@ -58,6 +59,8 @@ def main() -> int:
         return 1
     folder = ROOT / "build" / "reproduce" / "quick" if a.quick else ROOT / "build" / "reproduce"
     folder.mkdir(parents=True, exist_ok=True)
+    if not a.table:  # or Snakemake finds it up to date with what there is, and runs nothing that is not there yet
+        (folder / "report" / "index.html").unlink(missing_ok=True)
     command: list[str] = [
         str(SNAKEMAKE), "--snakefile", str(ROOT / "sim" / "reproduce" / "Snakefile"), "--directory", str(folder),
         *([] if sys.stderr.isatty() else ["--quiet", "rules"]), "--cores", str(a.cores), "--rerun-triggers", "mtime", "params", "--rerun-incomplete", "--config",

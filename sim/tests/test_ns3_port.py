@@ -108,17 +108,17 @@ def test_the_policies_are_those_of_the_python_models(case: tuple[str, dict[str, 
     assert len(outcomes) > (case[0] != "drop-tail"), outcomes
 
 
-@pytest.mark.parametrize("load", [0.2, 0.9, 3.0])
+@pytest.mark.parametrize(("load", "core"), [(0.2, "network"), (0.9, "full"), (0.9, "network"), (3.0, "network")])
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
-def test_every_record_of_the_rtl_is_predicted(case: tuple[str, dict[str, Any]], load: float) -> None:
+def test_every_record_of_the_rtl_is_predicted(case: tuple[str, dict[str, Any]], load: float, core: str) -> None:
     """Random frames, tiny ones back to back among them: time, q, average, count, p, draw, m, verdict, sojourn time."""
     settings = [str(w) for name, value in case[1].items() for w in (name, "on" if value is True else value)]
     rng = Random(f"{case}{load}")
     # the slopes of ISRED are those at which rises of the average begin to be rapid at 10 Mbit/s
     rate = "1e7" if case[0] == "isred" else rng.choice(("1e6", "1e7", "1e8"))
-    done = run("port_check", case[0], rate, 2500, load, rng.randrange(1, 1 << 30), *settings)
+    done = run("port_check", case[0], rate, 2500, load, rng.randrange(1, 1 << 30), "core", core, *settings)
     first, rtl, golden = done.stdout.splitlines()
-    print(f"{case[0]} {rate} bit/s, load {load}: {first}")
+    print(f"{case[0]} {rate} bit/s, load {load}, {core}: {first}")
     assert rtl == golden
     assert int(first.split()[0]) == 2500 and int(first.split()[4]) >= 2500
 

@@ -84,7 +84,7 @@ class Experiment {
     c.stretch = static_cast<unsigned>(o.whole("stretch")), c.latency = o.number("latency");
     c.ns3 = o.text("queue") == "ns3";
     c.rtl = o.text("queue") == "rtl" ? static_cast<uint32_t>(o.whole("rtl")) : 0;
-    c.check = o.text("check") == "on", c.seed = o.whole("seed"), c.model = o.text("model");
+    c.check = o.text("check") == "on", c.seed = o.whole("seed"), c.core = o.text("core"), c.model = o.text("model");
     tree_ = std::make_unique<Tree>(c);
     TypeId sockets;
     for (const auto &host : tree_->hosts) sockets = InstallTcp(host, o.text("tcp"));
@@ -170,7 +170,7 @@ class Experiment {
 
 int main(int count, char **words) {
   Options o("datacenter", "short TCP transfers and long ones in a tree of racks; the ToRs' uplinks merge and split jumbo frames");
-  commonOptions(o, 0.05);
+  commonOptions(o, 0.05, "full");
   o.text("tcp", "newreno", {"tahoe", "reno", "newreno", "sack"}, "of every source");
   o.text("merge", "on", {"on", "off"}, "JFEPM at the ToRs' uplinks");
   o.number("size", 800, 200, 1514, "of a full segment's Ethernet frame, bytes");

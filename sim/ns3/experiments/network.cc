@@ -213,14 +213,15 @@ class Network {
 
 }  // namespace
 
-void commonOptions(Options &options, double duration) {
+void commonOptions(Options &options, double duration, const char *core) {
   options.text("queue", "rtl", {"rtl", "golden", "ns3"}, "what the bottleneck's queue is");
   options.text("check", "on", {"on", "off"}, "compare every record of the RTL with the golden model");
   options.number("seed", 1, 1, 1e9, "of the network's and of the core's random numbers");
   options.number("duration", duration, 0.001, 100000, "simulated time, s");
   options.number("sample", 0, 0, 1000, "time between points of the series, s; 0: none");
   options.text("arrivals", "off", {"on", "off"}, "every arrival at the queue, with its time and length");
-  options.text("model", "", {}, "the cycle model's library; empty: WEIR_MODEL or build/model/full");
+  options.text("core", core, {"full", "network"}, "the RTL: the preset full, or what the papers' queues need of it");
+  options.text("model", "", {}, "the cycle model's library; empty: WEIR_MODEL or build/model/<core>");
   options.text("out", "", {}, "file of the result; empty: standard output");
 }
 
@@ -228,7 +229,7 @@ int runNetwork(const Options &options, NetworkConfig config) {
   try {
     config.duration = options.number("duration");
     config.queue.seed = 0x9E3779B97F4A7C15ull * options.whole("seed");
-    config.queue.model = options.text("model");
+    config.queue.core = options.text("core"), config.queue.model = options.text("model");
     Network network(options, config);
     network.build();
     network.run();

@@ -50,8 +50,8 @@ struct NetworkConfig {
   std::string extra;              ///< more members for the result's JSON object, each with a comma before it
 };
 
-/// Parameters that every experiment has: queue, seed, duration, out, sample, model.
-void commonOptions(Options &options, double duration);
+/// Parameters that every experiment has: queue, seed, duration, out, sample, core, model.
+void commonOptions(Options &options, double duration, const char *core = "network");
 
 /// Builds the network, runs it, writes the result to --out. Answers the program's exit code; what fails is one line.
 int runNetwork(const Options &options, NetworkConfig config);

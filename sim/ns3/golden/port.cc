@@ -8,11 +8,8 @@ namespace {
 
 constexpr uint64_t never = ~uint64_t{0};
 // Cycles, docs/modules/core.md and admit.md; found by measurement and held by the comparison of every record.
-constexpr unsigned decides = 6;     ///< last beat to request
-constexpr unsigned parses = 13;     ///< first beat to request, of frames shorter than their checks take
 constexpr unsigned decays = 15;     ///< first beat to request, while the idle time of an empty queue is computed
 constexpr unsigned links = 1;       ///< commit to the link; what is granted from that cycle on may have been joined
-constexpr unsigned linked = 1;      ///< link to ready for the scheduler
 constexpr unsigned shaped = 7;      ///< the shaper's time to grant
 constexpr unsigned interval = 4;    ///< from request to request and from grant to grant
 constexpr unsigned egress = 11;     ///< grant to first beat
@@ -77,7 +74,7 @@ uint32_t Port::draw() {
 /// While a decay over idle time is being computed a request that finds the queue empty waits for it. An event that empties
 /// the queue ends the computation; a request in the cycle before it waits if there is an average.
 uint64_t Port::requestCycle(const Frame &frame) const {
-  const uint64_t at = std::max({frame.last + decides, frame.first + parses, lastRequest_ + interval});
+  const uint64_t at = std::max({frame.last + config_.pipeline.decides, frame.first + config_.pipeline.parses, lastRequest_ + interval});
   const uint64_t computed = frame.first + decays;
   if (!empty() || at >= computed) return at;
   return stale(frame) ? at + (averaging_ && at + 1 == emptiedAt_) : computed;
@@ -91,7 +88,7 @@ uint64_t Port::grantCycle() const {
   if (empty()) return never;
   const uint32_t head = queue_.empty() ? links_.front() : queue_.front()->members.front();
   const uint64_t wake = static_cast<uint64_t>((tat_ + (u128{1} << fractionBits) - 1) >> fractionBits);
-  return std::max({packets_.at(head).linked + linked, cycleOfNs(wake) + shaped, lastGrant_ + interval});
+  return std::max({packets_.at(head).linked + config_.pipeline.linked, cycleOfNs(wake) + shaped, lastGrant_ + interval});
 }
 
 void Port::request(const Frame &frame, uint64_t at) {
@@ -207,7 +204,7 @@ void Port::runUntil(uint64_t ns) {
   const uint64_t end = cycleOfNs(ns);
   for (;;) {
     const uint64_t g = grantCycle();
-    if (g < end && (linePending_.empty() || g < linePending_.front().last + decides)) {
+    if (g < end && (linePending_.empty() || g < linePending_.front().last + config_.pipeline.decides)) {
       finishDepartures(g);
       grant(g);
       continue;

@@ -20,9 +20,18 @@ using Record = std::array<uint32_t, 12>;
 constexpr uint64_t nsOfCycle(uint64_t k) { return k / 5 * 32 + k % 5 * 32 / 5; }
 constexpr uint64_t cycleOfNs(uint64_t ns) { return ns / 32 * 5 + (ns % 32 * 5 + 31) / 32; }
 
+/// Cycles that depend on what is built into the core; measured, and held by the comparison of every record.
+struct Pipeline {
+  unsigned decides;  ///< last beat to request
+  unsigned parses;   ///< first beat to request, of frames shorter than their checks take
+  unsigned linked;   ///< link to ready for the scheduler
+};
+constexpr Pipeline withJumbo{6, 13, 1}, withoutJumbo{3, 9, 0};
+
 /// What of the core's configuration the model needs.
 struct PortConfig {
   Words words;               ///< of queue 0
+  Pipeline pipeline = withJumbo;
   uint64_t cost = 0;         ///< SHAPER_COST, ns a byte * 2^19; not 0
   int32_t overhead = 0;      ///< SHAPER_OVERHEAD; the shaper's burst is 0
   uint64_t seed = 1;         ///< LFSR_SEED

@@ -2,7 +2,7 @@
 //
 //   port_check POLICY RATE FRAMES LOAD SEED [NAME VALUE]…
 //
-// The name `merge` is not of the policy: its value is the number of flows whose packets are merged.
+// Two names are not of the policy: `merge`, whose value is the number of flows whose packets are merged, and `core`.
 // Prints arrivals, records compared, and the two hashes of the RTL and of the golden model alone; exits 1 if they differ.
 
 #include <cmath>
@@ -39,8 +39,10 @@ int main(int count, char **words) {
     setup.policy = words[1], setup.rate = std::atof(words[2]), setup.seed = std::strtoull(words[5], nullptr, 0);
     unsigned flows = 1;
     for (int i = 6; i + 1 < count; i += 2) {
-      setup.merge |= std::string(words[i]) == "merge";
-      if (std::string(words[i]) == "merge") flows = static_cast<unsigned>(std::atoi(words[i + 1]));
+      const std::string name = words[i];
+      setup.merge |= name == "merge";
+      if (name == "merge") flows = static_cast<unsigned>(std::atoi(words[i + 1]));
+      else if (name == "core") setup.core = words[i + 1];
       else setup.settings.emplace_back(words[i], words[i + 1]);
     }
     const auto rtl = weirsim::makeRtl(setup, true), golden = weirsim::makeGolden(setup);

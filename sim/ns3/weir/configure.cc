@@ -20,6 +20,10 @@ double coreRate(const Setup &setup) { return setup.rate / setup.stretch; }
 
 golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &capabilities) {
   golden::PortConfig port;
+  if (setup.core == "network")
+    port.pipeline = golden::withoutJumbo;
+  else if (setup.core != "full")
+    throw std::runtime_error("the golden model covers the cores full and network, not '" + setup.core + "'");
   weir_queue_config config;
   configOf(setup, &config);
   weir_queue_registers registers;

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <stdexcept>
 
-#ifndef WEIR_MODEL_DEFAULT
-#define WEIR_MODEL_DEFAULT "build/model/full/libweir_model.so"
+#ifndef WEIR_MODELS
+#define WEIR_MODELS "build/model"
 #endif
 
 namespace weirsim {
@@ -45,11 +45,11 @@ CycleModel open(const std::string &path) {
 
 }  // namespace
 
-const CycleModel &CycleModel::load(const std::string &path) {
+const CycleModel &CycleModel::load(const std::string &path, const std::string &core) {
   static std::mutex mutex;
   static std::map<std::string, CycleModel> loaded;
   const char *named = std::getenv("WEIR_MODEL");
-  const std::string from = !path.empty() ? path : named ? named : WEIR_MODEL_DEFAULT;
+  const std::string from = !path.empty() ? path : named ? named : WEIR_MODELS "/" + core + "/libweir_model.so";
   const std::lock_guard<std::mutex> lock(mutex);
   const auto at = loaded.find(from);
   return at != loaded.end() ? at->second : loaded.emplace(from, open(from)).first->second;

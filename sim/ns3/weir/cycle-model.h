@@ -23,9 +23,9 @@ struct CycleModel {
   decltype(&weir_model_csr_read) csrRead;
   decltype(&weir_model_csr_write) csrWrite;
 
-  /// Loads `path`; empty: the environment's WEIR_MODEL, or the one of the tree that this library was built in. Loaded
+  /// Loads `path`; empty: the environment's WEIR_MODEL, or that of `core` in the tree that this library was built in. Loaded
   /// once, for good. Throws std::runtime_error.
-  static const CycleModel &load(const std::string &path);
+  static const CycleModel &load(const std::string &path, const std::string &core);
 };
 
 }  // namespace weirsim

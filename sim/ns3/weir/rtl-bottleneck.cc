@@ -16,7 +16,7 @@ constexpr uint64_t settleNs = 2000;  ///< after which every decision that was ta
 
 class RtlBottleneck final : public Bottleneck {
  public:
-  RtlBottleneck(const Setup &setup, bool checked) : core_(setup.model), merging_(setup) {
+  RtlBottleneck(const Setup &setup, bool checked) : core_(setup), merging_(setup) {
     configureCore(core_.device(), setup);
     check(weir_trace_control(core_.device(), 1, 1, WEIR_TRACE_ARRIVALS | WEIR_TRACE_DEPARTURES));
     if (checked) {

@@ -7,7 +7,7 @@
 
 namespace weirsim {
 
-RtlCore::RtlCore(const std::string &model) : model_(CycleModel::load(model)) {
+RtlCore::RtlCore(const Setup &setup) : model_(CycleModel::load(setup.model, setup.core)) {
   core_ = model_.create();
   if (!core_) throw std::runtime_error("the core of the cycle model does not come out of reset");
   const weir_bus bus{this,

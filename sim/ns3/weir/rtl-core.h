@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bottleneck.h"
 #include "cycle-model.h"
 #include "weir.h"
 
@@ -15,7 +16,7 @@ namespace weirsim {
 class RtlCore {
  public:
   /// Loads the cycle model, brings a core out of reset. Throws std::runtime_error, one line.
-  explicit RtlCore(const std::string &model);
+  explicit RtlCore(const Setup &setup);
   ~RtlCore();
   RtlCore(const RtlCore &) = delete;
   RtlCore &operator=(const RtlCore &) = delete;

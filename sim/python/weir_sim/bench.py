@@ -148,6 +148,7 @@ def _shuffle(core: Core, rng: np.random.Generator) -> None:
 def model_speed(preset: str, frames: int) -> list[Row]:
     """Cycles a second: under full load in both directions, and with much idle time."""
     rows = []
+    core_name = "" if preset == "full" else f", core {preset}"
     rng = np.random.default_rng(1)
     for name, size, policy in (("minimum frames, RED", 60, "red"), ("1518-byte frames, RED", 1518, "red"),
                                ("minimum frames, Drop-Tail", 60, "drop-tail")):  # fmt: skip
@@ -159,7 +160,7 @@ def model_speed(preset: str, frames: int) -> list[Row]:
         cycles, start = core.evaluated, time.process_time()
         core.run_until(core.line_free_ns)
         speed = (core.evaluated - cycles) / (time.process_time() - start) / 1e6
-        rows.append(Row(f"model speed, {name}", round(speed, 3), "Mcycle/s", ">= 2",
+        rows.append(Row(f"model speed, {name}{core_name}", round(speed, 3), "Mcycle/s", ">= 2",
                         f"preset {preset}, line rate in and out, {core.evaluated - cycles} cycles, trace kept; CPU time of one core"))  # fmt: skip # noqa: E501
     core = _core(preset)
     core.device.queue_replace(0, policy="red")
@@ -170,7 +171,7 @@ def model_speed(preset: str, frames: int) -> list[Row]:
     cycles, evaluated, start = core.cycles, core.evaluated, time.process_time()
     core.run_until(begin + count * 1_000_000)
     elapsed = time.process_time() - start
-    rows.append(Row("model speed, a frame every ms", round((core.cycles - cycles) / elapsed / 1e6, 1), "Mcycle/s", "",
+    rows.append(Row(f"model speed, a frame every ms{core_name}", round((core.cycles - cycles) / elapsed / 1e6, 1), "Mcycle/s", "",
                     f"idle time skipped: {core.evaluated - evaluated} of {core.cycles - cycles} cycles evaluated"))  # fmt: skip # noqa: E501
     return rows
 
@@ -703,6 +704,7 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
     frames = FRAMES // 10 if quick else FRAMES
     work: list[tuple[str, Callable[[], list[Row]]]] = [
         ("model speed", lambda: model_speed(preset, frames)),
+        ("model speed, core network", lambda: model_speed("network", frames)),
         ("latency", lambda: latency(preset)),
     ]
     for policy in ("drop-tail", "red", *POLICIES):

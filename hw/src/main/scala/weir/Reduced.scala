@@ -1,6 +1,6 @@
 package weir
 
-/** Cores that leave policies out, as a preset may: no presets themselves, they are there for the tests. A policy that another one
+/** Cores that leave policies out, as a preset may: no presets themselves. A policy that another one
   * [[Policy.needs]] comes and goes with that.
   */
 object Reduced {
@@ -13,11 +13,14 @@ object Reduced {
   private def core(name: String, queues: Int, policies: Set[Policy]) =
     WeirConfig(name, queues = queues, cells = 4096, descriptors = 4096, policies = policies + Policy.DropTail, traceDepth = 16)
 
-  /** Cores that traffic is sent through: without RED the fast policies answer earlier. */
+  /** Cores that traffic is sent through: without RED the fast policies answer earlier; `network` is the bottleneck of simulated
+    * networks (docs/ns3.md), with what the papers' queues need and no more, since each cycle of it is evaluated.
+    */
   val run: Seq[WeirConfig] = Seq(
     core("no-red", 4, without(Policy.Red)),
     core("drop-tail-fn", 4, Set(Policy.Fn)),
-    core("drop-tail-codel", 4, Set(Policy.Codel))
+    core("drop-tail-codel", 4, Set(Policy.Codel)),
+    core("network", 1, Set(Policy.Red, Policy.DtEcn, Policy.Isred, Policy.Fn)).copy(cells = 16384, descriptors = 16384)
   )
 
   /** Cores that are elaborated: with all policies but one, with one of them, with none. They have one queue, the least there is. */
