@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import datacenter
+import fn_grid
 from experiment import Claim, Table, Value
 
 SEEDS = (1, 2, 3)
@@ -170,6 +171,7 @@ TABLES = (
            ("The printed totals fit 0.5 Mb/s and not the printed 0.7. This rate was chosen to fit the table's RED column.",)),
     _fn(20, "persistent", False), _fn(20, "sessions", True), _fn(20, "fed", True),
     _fn(10, "persistent", True), _fn(10, "sessions", True), _fn(10, "fed", True),
+    *fn_grid.TABLES,
     _gateways("reno"), _gateways("sack"),
     *datacenter.TABLES,
 )  # fmt: skip
@@ -177,7 +179,6 @@ TABLES = (
 #: what is not run at all, and why
 NOT_RUN = {
     "000": "its experiment is not written yet; the core has what it needs, jumbo frames in transit and MRED with partial drops",
-    "004 grid": "the sweep of 12 T for each Ws is not part of the workflow yet; Table II's rows are",
 }
 
 
@@ -194,7 +195,7 @@ class Run:
     @property
     def file(self) -> str:
         """Path below the folder of the mode."""
-        row = "all" if self.table.program == "fn-red" and self.side == "red" else self.row  # RED's row is one
+        row = "all" if self.table.name.startswith("table2") and self.side == "red" else self.row  # RED's row is one
         return f"runs/{self.table.paper}/{self.table.name}/{row}-{self.side}-{self.queue}-{self.seed}.json"
 
     def options(self, quick: bool) -> dict[str, Value]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -125,4 +126,35 @@ def gains(lines: list[dict[str, Any]], title: str, path: Path) -> None:
         axis.grid(axis="y", alpha=0.3)
         axis.legend(fontsize=8)
     figure.suptitle(title, fontsize=11)
+    _save(figure, path)
+
+
+def over_grid(
+    maps: dict[str, list[list[float]]], windows: Sequence[int], times: Sequence[int], title: str, path: Path
+) -> None:
+    """Values over window (rows) and time constant (columns), one panel each; what has not been run is white."""
+    figure, axes = plt.subplots(1, len(maps), figsize=(6.5 * len(maps), 4.2), layout="constrained", squeeze=False)
+    for axis, (label, values) in zip(axes[0], maps.items(), strict=True):
+        image = axis.imshow(values, aspect="auto", cmap="viridis", origin="lower")
+        figure.colorbar(image, ax=axis, label=label)
+        axis.set_xticks(range(len(times)), [str(t) for t in times], rotation=45)
+        axis.set_yticks(range(len(windows)), [str(w) for w in windows])
+        axis.set_xlabel("T, ms")
+        axis.set_ylabel("Ws, packets")
+    figure.suptitle(title, fontsize=11)
+    _save(figure, path)
+
+
+def against_pairs(points: Sequence[tuple[int, float, float]], qopt: float, title: str, path: Path) -> None:
+    """Utilisation and mean queue of RED's (k, 3k) against k."""
+    figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    ks = [p[0] for p in points]
+    for axis, n, label in ((axes[0], 1, "utilisation, %"), (axes[1], 2, "E(Q), bits")):
+        axis.plot(ks, [p[n] for p in points], marker="o", ms=4, color=COLOURS[0])
+        axis.set_xlabel("k, packets")
+        axis.set_ylabel(label)
+        axis.grid(axis="y", alpha=0.3)
+    axes[1].axhline(qopt, color=COLOURS[1], ls="--", lw=1, label="Qopt")
+    axes[1].legend(fontsize=8)
+    figure.suptitle(f"004, {title}", fontsize=11)
     _save(figure, path)

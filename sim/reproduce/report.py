@@ -19,7 +19,9 @@ from typing import Any
 
 import markdown
 
+import fn_grid
 import gains_report
+import grid_report
 import plots
 from experiment import Table
 from gains_report import number
@@ -123,6 +125,8 @@ def figures(folder: Path, table: dict[str, Any], of: Table) -> list[str]:
     """Draws a table's figures; their lines."""
     if of.program == "datacenter":
         return gains_report.figures(folder, table)
+    if of in fn_grid.TABLES:
+        return grid_report.figures(folder, table)
     lines = []
     name = f"{table['paper']}-{table['table']}"
     for metric in FIGURES[of.program]:
@@ -192,7 +196,9 @@ def report(folder: Path, quick: bool) -> None:
         if over_loads:
             summary += [f"| {of.paper} | {of.title} | {c['text']} | {c['verdict']} |" for c in over_loads["claims"]]
             body += [*gains_report.gain_rows(over_loads), ""]
-        body += [*claim_rows(table), "", *value_rows(table), "", *cost_rows(table), "", *figures(folder, table, of), ""]
+        body += [*claim_rows(table), ""] if table["claims"] else []
+        body += grid_report.rows(folder, table) if of in fn_grid.TABLES else value_rows(table)
+        body += ["", *cost_rows(table), "", *figures(folder, table, of), ""]
     lines += ["## Verdicts", "", *summary, "", *body, "## Not run", ""] + [f"- {k}: {v}." for k, v in NOT_RUN.items()]
     text = "\n".join(lines) + "\n"
     target = folder / "report"

@@ -15,7 +15,9 @@ from ns3_programs import ROOT
 
 sys.path.insert(0, str(ROOT / "sim" / "reproduce"))
 import datacenter  # noqa: E402
+import fn_grid  # noqa: E402
 import gains  # noqa: E402
+import grid_report  # noqa: E402
 import plan  # noqa: E402
 import tables  # noqa: E402
 from verdicts import HOLDS, NOT, PART, UNDECIDED, Spread, claim_verdict, row_verdict  # noqa: E402
@@ -81,6 +83,56 @@ def test_the_printed_values_are_those_of_the_papers() -> None:
     assert sums["tables-reno"] == 1984259000 + 1884410000 + 1982093000 + 1979084000 + 1968755000 + 1965992000
     assert sums["tables-sack"] == 2018591000 + 1884410000 + 2005331000 + 2019333500 + 2012081000 + 2009664500
     assert len(plan.TABLES[2].rows) == 8 and plan.TABLES[2].printed["ws512"]["fn utilisation_percent"] == 89.66
+
+
+def test_the_sweeps_of_paper_004_are_those_of_its_section_iv() -> None:
+    """Eight windows by twelve cubes of ms for each form, thirty pairs; the printed settings are among them."""
+    assert (
+        len(fn_grid.FN.rows) == 96 and len(fn_grid.RED.rows) == 30 and set(fn_grid.FN.sides) == {"fn", "fn-quadratic"}
+    )
+    assert {1, 343, 512, 729, 1000, 1331, 1728} <= set(fn_grid.TIMES_MS), "those that are legible in the paper"
+    settings = {(o["ws"], o["t"]) for o in fn_grid.FN.rows.values()}
+    assert settings >= {(o["ws"], o["t"]) for o in plan.TABLES[2].rows.values()}
+    files = {run.file for run in plan.runs(False, ("004",)) if run.table in fn_grid.TABLES}
+    assert len(files) == 3 * (2 * 96 + 30), "each setting has runs of its own"
+
+
+def test_the_rule_chooses_the_settings() -> None:
+    """Made-up points: too long a queue, too much loss, and the highest utilisation of what is left."""
+    point = fn_grid.Point
+    pairs = {1: point(60, 5, 50_000), 2: point(70, 4, 105_000), 3: point(80, 3, 105_001)}
+    assert fn_grid.red_reference(pairs) == 2 and fn_grid.red_reference({3: pairs[3]}) is None
+    times = {1: point(90, 4, 1000), 8: point(85, 3.9, 100_000), 27: point(86, 3.9, 105_000), 64: point(99, 1, 200_000)}
+    assert fn_grid.chosen_time(times, pairs[2]) == 27
+    assert fn_grid.chosen_time({1: times[1], 64: times[64]}, pairs[2]) is None
+
+
+def test_the_report_of_the_sweeps_names_the_choice(tmp_path: Path) -> None:
+    """Made-up tables, one window of FN run: T of the rule beside the printed one; the figures are drawn."""
+
+    def row(name: str, side: str, *values: float) -> dict[str, Any]:
+        metrics = dict(zip(fn_grid.METRICS, [*values, 0, 0], strict=True))
+        return {"row": name, "sides": {side: {"queue": "golden", "measured": {"golden": {m: {"mean": v} for m, v in metrics.items()}}}}}  # fmt: skip
+
+    red = {"paper": "004", "table": "grid-red", "title": "made up", "rows": [row("k5", "red", 72, 4, 90_000), row("k9", "red", 80, 3, 2e5)]}  # fmt: skip
+    found = {"paper": "004", "table": "grid-fn", "title": "made up", "rows": [
+        row("ws64-t8", "fn", 81, 3, 50_000), row("ws64-t27", "fn", 83, 3, 90_000), row("ws64-t64", "fn", 95, 3, 2e5)]}  # fmt: skip
+    (tmp_path / "004").mkdir()
+    (tmp_path / "004" / "grid-red.json").write_text(json.dumps(red))
+    lines = grid_report.rows(tmp_path, found)
+    assert (
+        "RED with k = 5, which the rule chooses of RED's (4 %)" in lines[0]
+        and lines[-1] == "| 64 | fn | 216 | 27 | 83 | 3 | 90,000 |"
+    )
+    assert any(
+        line.startswith("| 5 | 72 | 4 | 90,000 | chosen by the rule; the paper's")
+        for line in grid_report.rows(tmp_path, red)
+    )
+    for table in (red, found):
+        for line in grid_report.figures(tmp_path, table):
+            assert (tmp_path / "report" / line.split("(")[1].rstrip(")")).stat().st_size > 1000
+    (tmp_path / "004" / "grid-red.json").unlink()
+    assert "has not been run" in grid_report.rows(tmp_path, found)[0]
 
 
 def test_the_printed_gains_are_those_of_paper_002() -> None:

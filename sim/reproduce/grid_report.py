@@ -1,0 +1,105 @@
+"""The part of the report that only the sweeps of paper 004 have: which settings its rule chooses, and maps of (Ws, T)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import fn_grid
+import plots
+from fn_grid import FORMS, PRINTED_K, PRINTED_T, TIMES_MS, WINDOWS, Point, fn_row
+from gains_report import number
+
+
+def _points(table: dict[str, Any], side: str) -> dict[str, Point]:
+    """By row, as far as it has been run."""
+    rows = {r["row"]: r["sides"][side] for r in table["rows"] if side in r["sides"]}
+    return {row: Point.of(s["measured"][s["queue"]]) for row, s in rows.items()}
+
+
+def _red(table: dict[str, Any]) -> dict[int, Point]:
+    return {int(row[1:]): p for row, p in _points(table, "red").items()}
+
+
+def _cells(point: Point | None) -> list[str]:
+    return [number(v) for v in (point.utilisation, point.loss, point.queue)] if point else ["", "", ""]
+
+
+def red_rows(table: dict[str, Any]) -> list[str]:
+    """A line for each pair, and which one the rule chooses."""
+    points = _red(table)
+    chosen = fn_grid.red_reference(points)
+    lines = ["| k | utilisation, % | loss, % of bits | E(Q), bits | |", "|---|---|---|---|---|"]
+    for k, point in points.items():
+        note = "; ".join(
+            text
+            for text, is_it in (("chosen by the rule", k == chosen), ("the paper's reference", k == PRINTED_K))
+            if is_it
+        )
+        lines.append(f"| {k} | {' | '.join(_cells(point))} | {note} |")
+    return [*lines, "", "" if chosen else "No pair keeps E(Q) at or below Qopt: the rule chooses none."]
+
+
+def fn_rows(table: dict[str, Any], red: dict[str, Any] | None) -> list[str]:
+    """A line for each window and form: the T that the rule chooses, beside the printed one."""
+    pairs = _red(red) if red else {}
+    k = fn_grid.red_reference(pairs) or (PRINTED_K if PRINTED_K in pairs else None)
+    if k is None:
+        return ["The rule that chooses a T needs RED's sweep, which has not been run."]
+    whose = (
+        "which the rule chooses of RED's"
+        if fn_grid.red_reference(pairs)
+        else "the paper's, since none of RED's keeps E(Q) that small"
+    )
+    lines = [
+        f"The rule: the highest utilisation with E(Q) ≤ {fn_grid.QOPT:,} bits and a loss below that of RED with k = {k}, {whose} ({number(pairs[k].loss)} %).",
+        "",
+        "| Ws | form | T, ms, printed | T, ms, chosen | utilisation, % | loss, % of bits | E(Q), bits |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for window in WINDOWS:
+        for form in FORMS:
+            points = _points(table, form)
+            of_window = {t: points[fn_row(window, t)] for t in TIMES_MS if fn_row(window, t) in points}
+            if not of_window:
+                continue
+            t = fn_grid.chosen_time(of_window, pairs[k])
+            printed = str(PRINTED_T[window]) if form == "fn" else ""
+            lines.append(
+                f"| {window} | {form} | {printed} | {t or 'none'} | {' | '.join(_cells(of_window[t] if t else None))} |"
+            )
+    return lines
+
+
+def rows(folder: Path, table: dict[str, Any]) -> list[str]:
+    """What stands in the place of a table's rows."""
+    if table["table"] == fn_grid.RED.name:
+        return red_rows(table)
+    other = folder / fn_grid.RED.paper / f"{fn_grid.RED.name}.json"
+    return fn_rows(table, json.loads(other.read_text()) if other.exists() else None)
+
+
+def figures(folder: Path, table: dict[str, Any]) -> list[str]:
+    """Maps of utilisation and E(Q) over window and T, of each form; of RED both against k."""
+    lines = []
+    name = f"{table['paper']}-{table['table']}"
+    if table["table"] == fn_grid.RED.name:
+        path = Path("report") / f"{name}.png"
+        pairs = _red(table)
+        plots.against_pairs(
+            [(k, p.utilisation, p.queue) for k, p in pairs.items()], fn_grid.QOPT, table["title"], folder / path
+        )
+        return [f"![utilisation and mean queue against k]({path.name})"]
+    for form in FORMS:
+        points = _points(table, form)
+        if len(points) < 2:
+            continue
+        path = Path("report") / f"{name}-{form}.png"
+        maps = {
+            label: [[getattr(points[fn_row(ws, t)], what) if fn_row(ws, t) in points else float("nan") for t in TIMES_MS] for ws in WINDOWS]
+            for what, label in (("utilisation", "utilisation, %"), ("queue", "E(Q), bits"))
+        }  # fmt: skip
+        plots.over_grid(maps, WINDOWS, TIMES_MS, f"004, {form}: {table['title']}", folder / path)
+        lines.append(f"![utilisation and mean queue over Ws and T, {form}]({path.name})")
+    return lines
