@@ -18,7 +18,7 @@ constexpr uint64_t one32 = uint64_t{1} << 32;
 constexpr uint64_t one36 = uint64_t{1} << 36;
 
 enum Action { accept = 0, mark = 1, drop = 2 };
-enum Cause { none = 0, early = 1, forced = 2, overflow = 3 };
+enum Cause { none = 0, early = 1, forced = 2, overflow = 3, partial = 6 };
 enum Ecn { notEct = 0, ect1 = 1, ect0 = 2, ce = 3 };
 enum Policy { dropTail = 0, red = 1, dtEcn = 2, isred = 3, fn = 4 };
 
@@ -58,7 +58,7 @@ struct Verdict {
 struct Request {
   uint64_t ns = 0;  ///< time of the request
   uint32_t length = 0, ecn = 0, draw = 0, slots = 0;
-  uint32_t bytes = 0, packets = 0;  ///< the queue before it
+  uint32_t bytes = 0, packets = 0, frames = 0;  ///< the queue before it
 };
 
 }  // namespace weirsim::golden

@@ -93,10 +93,10 @@ Bytes buildJumbo(const std::vector<const Bytes *> &frames, const std::vector<uin
   std::copy(first.begin(), first.begin() + ethernetBytes, out.begin());
   uint8_t *ip = out.data() + ethernetBytes;
   ip[0] = 0x45, ip[1] = static_cast<uint8_t>((first[15] & 0xFC) | outerEcn(frames));
-  put16(ip + 2, static_cast<uint32_t>(out.size()) - ethernetBytes), put16(ip + 4, identification), put16(ip + 6, 0x4000);
+  put16(ip + 4, identification), put16(ip + 6, 0x4000);
   ip[8] = first[22], ip[9] = jumboProtocol;
   std::copy(first.begin() + 26, first.begin() + 34, ip + 12);
-  put16(ip + 10, checksum(ip, outerBytes));
+  setLength(out);
   uint8_t *at = ip + outerBytes;
   put16(at, count), put16(at + 2, sum / count), at[4] = 0x10, at[5] = static_cast<uint8_t>(tick);
   at += jumboHeaderBytes;
@@ -113,7 +113,7 @@ bool isJumbo(const uint8_t *frame, uint32_t length) {
          (frame[14] & 15) >= 5 && frame[23] == jumboProtocol;
 }
 
-std::vector<Bytes> splitJumbo(const uint8_t *frame, uint32_t length) {
+std::vector<Inner> readJumbo(const uint8_t *frame, uint32_t length) {
   const uint8_t *ip = frame + ethernetBytes, *header = ip + outerBytes, *end = frame + length;
   if ((ip[0] & 15) != 5 || (u16(ip + 6) & 0x3FFF)) malformed("its outer header has options, or it is a fragment");
   if (checksum(ip, outerBytes)) malformed("the outer header's checksum is wrong");
@@ -122,25 +122,41 @@ std::vector<Bytes> splitJumbo(const uint8_t *frame, uint32_t length) {
   if (header[4] != 0x10 || header[5] > 31 || count < 1 || count > mostCount) malformed("version, flags, tick or count");
   const uint8_t *entry = header + jumboHeaderBytes, *packet = entry + entryBytes * count;
   if (packet > end) malformed("it ends inside its table");
-  std::vector<Bytes> out;
+  std::vector<Inner> out;
   for (uint32_t i = 0; i < count; ++i, entry += entryBytes) {
     const uint32_t bytes = u16(entry);
     if (bytes == 0) continue;
     if (bytes < leastPacket || packet + bytes > end || packet[0] >> 4 != 4 || u16(packet + 2) != bytes || packet[9] == jumboProtocol)
       malformed("a packet contradicts the table");
-    if (const auto ecn = combined(packet[1] & 3u, ip[1] & 3u)) {
-      Bytes &inner = out.emplace_back(frame, ip);
-      inner.insert(inner.end(), packet, packet + bytes);
-      setEcn(inner, *ecn);
-    }
+    const uint32_t header = 4u * (packet[0] & 15);
+    out.push_back({static_cast<uint32_t>(entry - frame), static_cast<uint32_t>(packet - frame), bytes,
+                   header >= 20 && header <= bytes ? packet[1] & 3u : 0u});
     packet += bytes;
   }
   if ((packet != end && length > mostPadded) || ip + u16(ip + 2) != packet) malformed("the lengths do not add up");
   return out;
 }
 
-void setEcn(Bytes &frame, unsigned ecn) {
+std::vector<Bytes> splitJumbo(const uint8_t *frame, uint32_t length) {
+  std::vector<Bytes> out;
+  for (const Inner &packet : readJumbo(frame, length))
+    if (const auto ecn = combined(frame[packet.at + 1] & 3u, frame[ethernetBytes + 1] & 3u)) {
+      Bytes &inner = out.emplace_back(frame, frame + ethernetBytes);
+      inner.insert(inner.end(), frame + packet.at, frame + packet.at + packet.bytes);
+      setEcn(inner, *ecn);
+    }
+  return out;
+}
+
+void setLength(Bytes &frame) {
   uint8_t *ip = frame.data() + ethernetBytes;
+  put16(ip + 2, static_cast<uint32_t>(frame.size()) - ethernetBytes), put16(ip + 10, 0);
+  put16(ip + 10, checksum(ip, outerBytes));
+}
+
+void setEcn(Bytes &frame, unsigned ecn) { setEcn(frame.data() + ethernetBytes, ecn); }
+
+void setEcn(uint8_t *ip, unsigned ecn) {
   if ((ip[1] & 3u) == ecn) return;
   const uint32_t before = u16(ip);
   ip[1] = static_cast<uint8_t>((ip[1] & 0xFC) | ecn);

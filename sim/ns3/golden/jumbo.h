@@ -39,10 +39,20 @@ Bytes buildJumbo(const std::vector<const Bytes *> &frames, const std::vector<uin
 
 /// Whether a frame is a jumbo frame of the L3 form.
 bool isJumbo(const uint8_t *frame, uint32_t length);
+/// A packet of a jumbo frame.
+struct Inner {
+  uint32_t entry, at;  ///< where its entry and its first byte are in the frame
+  uint32_t bytes, ecn;
+};
+/// The packets that are left of a jumbo frame. Throws std::runtime_error if it is malformed.
+std::vector<Inner> readJumbo(const uint8_t *frame, uint32_t length);
 /// The frames of its packets, ECN by RFC 6040. Throws std::runtime_error if it is malformed.
 std::vector<Bytes> splitJumbo(const uint8_t *frame, uint32_t length);
 
+/// Writes the total length and the checksum of a frame's IPv4 header, which has no options.
+void setLength(Bytes &frame);
 /// Gives an IPv4 frame that codepoint, and corrects its header checksum (RFC 1624).
 void setEcn(Bytes &frame, unsigned ecn);
+void setEcn(uint8_t *ip, unsigned ecn);
 
 }  // namespace weirsim::golden

@@ -18,8 +18,7 @@ class DtEcn final : public PolicyModel {
  public:
   explicit DtEcn(const Words &w) : threshold_(word(w, "DTECN_THRESHOLD")), unit_(word(w, "POLICY") >> 8 & 3) {}
   Verdict request(const Request &r) override {
-    const bool packets = unit_ == 1 || unit_ == 2;
-    const uint64_t after = packets ? r.packets + 1 : uint64_t{r.bytes} + r.length;
+    const uint64_t after = unit_ == 1 ? r.packets + 1 : unit_ == 2 ? r.frames + 1 : uint64_t{r.bytes} + r.length;
     if (after < threshold_) return {};
     return {r.ecn == ect0 || r.ecn == ect1 ? mark : accept, forced, 0, 0, one32, 0};
   }

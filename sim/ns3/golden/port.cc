@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t never = ~uint64_t{0};
 // Cycles, docs/modules/core.md and admit.md; found by measurement and held by the comparison of every record.
-constexpr unsigned decays = 15;     ///< first beat to request, while the idle time of an empty queue is computed
+constexpr unsigned decays = 11;     ///< time of the hint to request, while the idle time of an empty queue is computed
 constexpr unsigned links = 1;       ///< commit to the link; what is granted from that cycle on may have been joined
 constexpr unsigned shaped = 7;      ///< the shaper's time to grant
 constexpr unsigned interval = 4;    ///< from request to request and from grant to grant
@@ -18,11 +18,27 @@ constexpr unsigned packs = 16;      ///< last packet's departure to the first be
 constexpr unsigned hint = 4;        ///< first beat to the time up to which the queue was idle
 constexpr unsigned emptied = 6;     ///< grant to the time from which the queue is idle
 constexpr unsigned refused = 3;     ///< commit of a refused arrival to the same, if that leaves the queue empty
+// Of jumbo frames in transit.
+constexpr unsigned collects = 25;   ///< last beat to request
+constexpr unsigned cuts = 31;       ///< first beat to request, and a cycle for each word of the header and of the packets
+constexpr unsigned announces = 2;   ///< hint to request
+constexpr unsigned decidesAt = 9;   ///< request to the cycle in which it is settled who pays
+constexpr unsigned walks = 6;       ///< last packet's departure to the next slot
+constexpr unsigned departs = 3;     ///< grant to departure
 constexpr unsigned fractionBits = 19, frames = 2;  ///< unit of POLICY
 constexpr uint64_t taps = 0x9E37803700000000, seedOfZero = 0x9E3779B97F4A7C15;
 
 uint64_t ceilDiv(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 uint64_t cellsOf(uint32_t length) { return ceilDiv(length, 64); }
+/// Of the own frame of a packet in a jumbo frame.
+uint32_t lengthOf(const Inner &packet) { return ethernetBytes + packet.bytes; }
+/// Bytes before the packets.
+uint32_t headerOf(const std::vector<Inner> &inner) { return inner.front().at; }
+uint64_t cellsOf(const std::vector<Inner> &inner) {
+  uint64_t cells = cellsOf(headerOf(inner));
+  for (const Inner &p : inner) cells += cellsOf(lengthOf(p));
+  return cells;
+}
 
 }  // namespace
 
@@ -49,18 +65,38 @@ Port::Port(const PortConfig &config)
       limitPackets_(word(config.words, "LIMIT_PACKETS", 65535) & 0xFFFF),
       lfsr_(config.seed ? config.seed : seedOfZero),
       flows_(config.merge.slots),
-      merger_(config.merge) {
+      merger_(config.merge),
+      mred_(config.words) {
   if (config.cost < uint64_t{80} << fractionBits)
     throw std::invalid_argument("the golden model covers links up to 100 Mbit/s; without it (check off) the RTL runs any");
   if (config.merge.on && (averaging_ || (word(config.words, "POLICY") >> 8 & 3) == frames))
     throw std::invalid_argument("the golden model of a queue that merges covers drop-tail, dt-ecn and fn, in bytes or packets");
+  if (config.transit && (word(config.words, "POLICY") & 15) == fn)
+    throw std::invalid_argument("the golden model of jumbo frames in transit covers drop-tail, dt-ecn, red and isred");
 }
 
-void Port::send(uint32_t length, uint32_t ecn, uint64_t atNs, const PacketInfo &packet) {
+/// The earliest cycle of the request of a frame that is not in transit.
+uint64_t Port::requestedAt(uint64_t first, uint64_t last, uint32_t length) const {
+  const Pipeline &p = config_.pipeline;
+  return std::max(last + p.decides, first + p.parses + (p.realigns ? ceilDiv(length, 16) : 0));
+}
+
+void Port::send(uint32_t length, uint32_t ecn, uint64_t atNs, const Incoming &incoming) {
   const uint64_t start = std::max(ceilDiv(atNs * 5, 4), lineFree_);
   lineFree_ = start + std::max(length, 60u) + 24;
   const uint64_t first = ceilDiv(start, 8);
-  linePending_.push_back({first, first + ceilDiv(length, 8) - 1, length, ecn, number_++, flows_.lookUp(packet)});
+  const uint64_t last = first + ceilDiv(length, 8) - 1;
+  Frame frame{first, last, requestedAt(first, last, length), first + hint, length, ecn, number_++,
+              flows_.lookUp(incoming.packet), incoming.inner};
+  if (!frame.inner.empty()) {
+    // the first word of the table that has a length opens it; words come every second cycle
+    uint64_t words = ceilDiv(headerOf(frame.inner), 16) + 2 * (frame.inner.front().entry / 16 - 2);
+    frame.length = 0;
+    for (const Inner &p : frame.inner) words += ceilDiv(lengthOf(p), 16), frame.length += lengthOf(p);
+    frame.ready = std::max(last + collects, first + cuts + words);
+    frame.hint = frame.ready - announces;
+  }
+  linePending_.push_back(std::move(frame));
 }
 
 uint32_t Port::draw() {
@@ -74,21 +110,23 @@ uint32_t Port::draw() {
 /// While a decay over idle time is being computed a request that finds the queue empty waits for it. An event that empties
 /// the queue ends the computation; a request in the cycle before it waits if there is an average.
 uint64_t Port::requestCycle(const Frame &frame) const {
-  const uint64_t at = std::max({frame.last + config_.pipeline.decides, frame.first + config_.pipeline.parses, lastRequest_ + interval});
-  const uint64_t computed = frame.first + decays;
+  const uint64_t at = std::max(frame.ready, nextRequest_);
+  const uint64_t computed = frame.hint + decays;
   if (!empty() || at >= computed) return at;
-  return stale(frame) ? at + (averaging_ && at + 1 == emptiedAt_) : computed;
+  return stale(frame) ? at + ((averaging_ || !frame.inner.empty()) && at + 1 == emptiedAt_) : computed;
 }
 
 /// Whether the idle time that the frame's header began to measure has ended since.
-bool Port::stale(const Frame &frame) const { return frame.first + hint < emptiedAt_; }
+bool Port::stale(const Frame &frame) const { return frame.hint < emptiedAt_; }
 
 uint64_t Port::grantCycle() const {
   if (!walking_.empty()) return lastGrant_ + interval;
-  if (empty()) return never;
+  if (queue_.empty() && links_.empty()) return never;
   const uint32_t head = queue_.empty() ? links_.front() : queue_.front()->members.front();
+  if (mred_.holds(head)) return never;
   const uint64_t wake = static_cast<uint64_t>((tat_ + (u128{1} << fractionBits) - 1) >> fractionBits);
-  return std::max({packets_.at(head).linked + config_.pipeline.linked, cycleOfNs(wake) + shaped, lastGrant_ + interval});
+  return std::max({packets_.at(head).linked + config_.pipeline.linked, cycleOfNs(wake) + shaped, std::max(lastGrant_, lastSlot_) + interval,
+                   mred_.released()});
 }
 
 void Port::request(const Frame &frame, uint64_t at) {
@@ -101,30 +139,55 @@ void Port::request(const Frame &frame, uint64_t at) {
   Request r;
   r.ns = nsOfCycle(at), r.length = frame.length, r.ecn = frame.ecn, r.draw = draw();
   r.bytes = static_cast<uint32_t>(atRequest_.bytes), r.packets = static_cast<uint32_t>(atRequest_.packets);
-  const uint64_t seen = nsOfCycle(frame.first + hint);
+  r.frames = static_cast<uint32_t>(atRequest_.frames);
+  const uint64_t seen = nsOfCycle(frame.hint);
   if (r.packets == 0 && averaging_) {
     if (!stale(frame)) r.slots = policy_->slotsAfter(seen > idleSince_ ? seen - idleSince_ : 0);
     idleSince_ = r.ns;
   }
   Verdict v = policy_->request(r);
-  const bool selected = v.cause != none;
-  if (r.bytes + r.length > limitBytes_ || r.packets >= limitPackets_) v.action = drop, v.cause = overflow;
-  const bool dropped = v.action == drop;
+  const uint32_t packets = frame.packets();
+  const bool selected = v.cause != none, together = !frame.inner.empty();
+  if (r.bytes + r.length > limitBytes_ || r.packets + packets > limitPackets_) v.action = drop, v.cause = overflow;
   const uint64_t commit = at + policy_->commitAt();
-  commits_.push_back({commit, r.length, selected, dropped});
-  lastRequest_ = at;
-  if (dropped) lastRefund_ = commit;
-  if (dropped && empty()) emptiedAt_ = commit + refused;
+  commits_.push_back({commit, r.length, selected, v.action == drop});
+  nextRequest_ = at + interval * (together ? packets + 1 : 1);
+  for (View *view : {&atRequest_, &atDeparture_}) view->enters.push_back({at, int64_t{r.length}, packets, 1});
+  const bool several = together && headerOf(frame.inner) > jumboBytes(1, 0);  // in its table
+  const bool may = mred_.on() && several && v.action != accept && v.cause != overflow;
+  deciding_.push_back({frame, r, v, at, may});
+  if (!may && deciding_.size() == 1) conclude();
+}
 
-  const int64_t length = r.length;
-  for (View *view : {&atRequest_, &atDeparture_}) {
-    view->enters.push_back({at, length, 1, 1});
-    if (dropped) view->refunds.push_back({commit, -length, -1, -1});
+void Port::conclude() {
+  const Deciding d = std::move(deciding_.front());
+  deciding_.pop_front();
+  const Frame &frame = d.frame;
+  const Request &r = d.request;
+  Verdict v = d.verdict;
+  const uint64_t commit = d.at + policy_->commitAt();
+  const uint32_t packets = frame.packets();
+  if (d.may && mred_.spares(d.at)) {
+    mred_.select(commit, v.average, v.cause == forced);
+    v.action = accept, v.cause = partial;
   }
-  if (!dropped) {
-    packets_[frame.number] = {at, commit + links, r.length, r.ecn, frame.number, v.action == mark, frame.found};
+  const bool together = !frame.inner.empty();
+  if (v.action == drop) {
+    lastRefund_ = commit;
+    if (empty()) emptiedAt_ = commit + refused;
+    for (View *view : {&atRequest_, &atDeparture_}) view->refunds.push_back({commit, -int64_t{r.length}, -int64_t{packets}, -1});
+  } else {
+    const uint64_t link = commit + links, last = link + (together ? interval * packets : 0);
+    Packet &p = packets_[frame.number];
+    p = {d.at, last, r.length, r.ecn, frame.number, v.action == mark, frame.found, frame.inner, nullptr};
+    if (together) {
+      p.waiting = std::make_shared<Waiting>(Waiting{frame.number, packets, r.ecn, {}, last});
+      p.waiting->fate.marked = p.marked;
+    }
+    if (mred_.on()) linkings_.push_back({link, last});
+    live_ += packets;
     links_.push_back(frame.number);
-    cellsHeld_ += cellsOf(r.length);
+    cellsHeld_ += together ? cellsOf(frame.inner) : cellsOf(r.length);
     if (cellsHeld_ > config_.cells / 8 * 7) throw std::runtime_error("the golden model does not cover a full buffer");
   }
   const uint32_t policy = word(config_.words, "POLICY") & 15, unit = word(config_.words, "POLICY") >> 8 & 3;
@@ -132,7 +195,7 @@ void Port::request(const Frame &frame, uint64_t at) {
   arrivals_.push_back({static_cast<uint32_t>(r.ns),
                        static_cast<uint32_t>(r.ns >> 32 & 0xFFFF) | v.action << 22 | v.cause << 24 | r.ecn << 28 |
                            uint32_t{one} << 31,
-                       r.length | policy << 16 | unit << 20, r.bytes, r.packets | static_cast<uint32_t>(atRequest_.frames) << 16,
+                       r.length | policy << 16 | unit << 20 | (together ? packets : 0) << 22, r.bytes, r.packets | r.frames << 16,
                        static_cast<uint32_t>(v.average >> 11), static_cast<uint32_t>(v.average & 0x7FF) << 21, v.count,
                        static_cast<uint32_t>(v.probability), r.draw, v.slots, frame.number});
 }
@@ -147,6 +210,7 @@ void Port::link(uint64_t until) {
   while (!links_.empty() && packets_.at(links_.front()).linked <= until) {
     const Packet &p = packets_.at(links_.front());
     links_.pop_front();
+    if (p.waiting && !p.marked) mred_.linked(p.waiting);
     if (auto group = merger_.link(p.found, p.number, nsOfCycle(p.at)))
       queue_.push_back(std::move(group));
     else
@@ -157,33 +221,110 @@ void Port::link(uint64_t until) {
 void Port::grant(uint64_t at) {
   link(at);
   const bool first = walking_.empty();
-  const uint64_t ns = nsOfCycle(at);
-  if (first) {
-    Group &group = *queue_.front();
-    group.closed = true;
-    walking_ = group.members;
-    const uint32_t count = static_cast<uint32_t>(walking_.size());
-    const int64_t bytes = count > 1 ? jumboBytes(count, group.sum) : packets_.at(walking_.front()).length;
-    queue_.pop_front();
-    const uint64_t last = at + (count - 1) * interval;  // a jumbo frame is charged, and built, when its length is known
-    const uint64_t from = nsOfCycle(count > 1 ? last + charges : at);
-    tat_ = std::max(tat_, u128{from} << fractionBits) + std::max<int64_t>(0, bytes + config_.overhead) * config_.cost;
-    const uint64_t beat = count > 1 ? last + packs : at + egress;
-    leaving_.push_back({{}, nsOfCycle(beat), beat + ceilDiv(static_cast<uint64_t>(bytes), 8) - 1});
-  }
-  const Packet p = packets_.at(walking_.front());
+  if (first && !start(at)) return;
+  const Leg leg = walking_.front();
   walking_.pop_front();
-  packets_.erase(p.number);
-  cellsHeld_ -= cellsOf(p.length);
-  lastGrant_ = at;
+  lastGrant_ = at, slotLast_ = false;
+  if (walking_.empty() && leg.packet >= 0) walked_ = at;
+  if (leg.packet == header) {
+    for (View *view : {&atRequest_, &atDeparture_}) view->leaves.push_back({at, 0, 0, -1});
+    return;
+  }
+  const Packet &p = packets_.at(leg.number);
+  const bool inside = leg.packet >= 0;
+  const uint32_t n = static_cast<uint32_t>(leg.packet);
+  const uint32_t length = inside ? lengthOf(p.inner[n]) : p.length, ecn = inside ? p.inner[n].ecn : p.ecn;
+  const bool pays = inside && n < p.waiting->fate.front;
+  const bool marked = (p.marked || pays) && (!inside || ecn == ect0 || ecn == ect1);
+  depart(at, p, length, ecn, marked ? mark : accept, marked && pays ? partial : none, inside ? 0 : first);
+  leaving_.back().members.push_back({p.number, nsOfCycle(p.at), p.marked, {}});
+  if (inside) leaving_.back().members.resize(1), leaving_.back().members.front().fate = p.waiting->fate;
+  if (!inside || walking_.empty()) {
+    cellsHeld_ -= inside ? cellsOf(p.inner) : cellsOf(p.length);
+    packets_.erase(p.number);
+  }
+}
+
+/// A group is granted. Answers whether anything of it is left.
+bool Port::start(uint64_t at) {
+  Group &group = *queue_.front();
+  group.closed = true;
+  const Packet &head = packets_.at(group.members.front());
+  const uint32_t merged = static_cast<uint32_t>(group.members.size());
+  int64_t bytes = merged > 1 ? jumboBytes(merged, group.sum) : head.length;
+  uint64_t beat = packs;
+  for (uint32_t number : group.members) walking_.push_back({number, whole});
+  queue_.pop_front();
+  uint32_t packets = merged;
+  if (head.waiting) {
+    mred_.granted(head.number, at);
+    headed_ = at;
+    packets = head.waiting->live();
+    if (packets == 0) {
+      bury(at, head);
+      return false;
+    }
+    bytes = headerOf(head.inner);
+    walking_ = {{head.number, header}};
+    for (uint32_t n = head.waiting->fate.gone; n < head.inner.size(); ++n)
+      walking_.push_back({head.number, static_cast<int>(n)}), bytes += head.inner[n].bytes;
+    beat += packets / 4 + packets / 8;
+  }
+  const size_t count = walking_.size();
+  const uint64_t last = at + (count - 1) * interval;  // a jumbo frame is charged, and built, when its length is known
+  const uint64_t from = nsOfCycle(count > 1 ? last + charges : at);
+  tat_ = std::max(tat_, u128{from} << fractionBits) + std::max<int64_t>(0, bytes + config_.overhead) * config_.cost;
+  beat = count > 1 ? last + beat : at + egress;
+  leaving_.push_back({{}, packets, nsOfCycle(beat), beat + ceilDiv(static_cast<uint64_t>(bytes), 8) - 1});
+  return true;
+}
+
+/// Nothing of the group at the head is left but what was before its packets: a grant without a frame.
+void Port::bury(uint64_t at, const Packet &packet) {
+  walking_.clear();
+  lastGrant_ = at, slotLast_ = false;
+  --dead_;
   if (empty()) emptiedAt_ = std::max(at + emptied, lastRefund_ + refused);
-  for (View *view : {&atRequest_, &atDeparture_}) view->leaves.push_back({at, -int64_t{p.length}, -1, -int64_t{first}});
-  const uint64_t sojourn = ns - nsOfCycle(p.at);
+  open_.push_back({at, {}, false});
+  cellsHeld_ -= cellsOf(packet.inner);
+  packets_.erase(packet.number);
+}
+
+/// A packet leaves the queue; `frames` with it.
+void Port::depart(uint64_t at, const Packet &p, uint32_t length, uint32_t ecn, unsigned action, unsigned cause, int64_t frames) {
+  --live_;
+  if (empty()) emptiedAt_ = std::max(at + emptied, lastRefund_ + refused);
+  for (View *view : {&atRequest_, &atDeparture_}) view->leaves.push_back({at, -int64_t{length}, -1, -frames});
+  const uint64_t ns = nsOfCycle(at), sojourn = ns - nsOfCycle(p.at);
   open_.push_back({at, {static_cast<uint32_t>(ns),
-                        static_cast<uint32_t>(ns >> 32 & 0xFFFF) | 1u << 20 | uint32_t{p.marked} << 22 | p.ecn << 28,
-                        p.length | uint32_t{p.marked} << 14, 0, 0, static_cast<uint32_t>(sojourn),
-                        static_cast<uint32_t>(sojourn >> 32 & 0xFFFF), 0, 0, 0, 0, p.number}});
-  leaving_.back().members.push_back({p.number, nsOfCycle(p.at), p.marked});
+                        static_cast<uint32_t>(ns >> 32 & 0xFFFF) | 1u << 20 | action << 22 | cause << 24 | ecn << 28,
+                        length | uint32_t{action == mark} << 14, 0, 0, static_cast<uint32_t>(sojourn),
+                        static_cast<uint32_t>(sojourn >> 32 & 0xFFFF), 0, 0, 0, 0, p.number}, true});
+}
+
+bool Port::linking(uint64_t at) const {
+  for (const auto &[first, last] : linkings_)
+    if (first <= at && at <= last && (at - first) % interval == 0) return true;
+  return false;
+}
+
+/// The scheduler gives slots in turn with grants.
+void Port::pay(uint64_t at, bool granted) {
+  link(at);
+  while (!linkings_.empty() && linkings_.front().second < at) linkings_.pop_front();
+  const bool free = walking_.empty() && at >= std::max({lastGrant_ + interval, lastSlot_ + interval, walked_ + walks});
+  if (free && mred_.wants() && !(slotLast_ && granted)) {
+    lastSlot_ = at, slotLast_ = true;
+    if (const auto victim = mred_.slot()) {
+      const Packet &p = packets_.at(victim->number);
+      const Inner &packet = p.inner[victim->fate.gone - 1];
+      dead_ += victim->live() == 0;
+      depart(at, p, lengthOf(packet), packet.ecn, drop, partial, victim->live() == 0);
+    }
+  } else if (granted) {
+    grant(at);
+  }
+  mred_.step(linking(at) || at == headed_ + departs);
 }
 
 /// A departure's record tells the queue of some cycles later: arrivals up to two, refunds and joins up to three cycles after it.
@@ -195,7 +336,7 @@ void Port::finishDepartures(uint64_t before) {
     o.record[3] = static_cast<uint32_t>(atDeparture_.bytes);
     o.record[4] = static_cast<uint32_t>(atDeparture_.packets | atDeparture_.frames << 16);
     if (atDeparture_.packets == 0) idleSince_ = nsOfCycle(o.at + emptied);
-    departures_.push_back(o.record);
+    if (o.told) departures_.push_back(o.record);
     open_.pop_front();
   }
 }
@@ -204,22 +345,22 @@ void Port::runUntil(uint64_t ns) {
   const uint64_t end = cycleOfNs(ns);
   for (;;) {
     const uint64_t g = grantCycle();
-    if (g < end && (linePending_.empty() || g < linePending_.front().last + config_.pipeline.decides)) {
-      finishDepartures(g);
+    const uint64_t m = mred_.busy() ? mred_.cycle() : never;
+    const uint64_t d = deciding_.empty() ? never : deciding_.front().at + decidesAt;
+    const uint64_t r = linePending_.empty() ? never : requestCycle(linePending_.front());
+    const uint64_t next = std::min({g, m, d, r});
+    if (next >= end) break;
+    finishDepartures(next);
+    if (r == next) {
+      request(linePending_.front(), r);
+      linePending_.pop_front();
+    } else if (m == next) {
+      pay(m, g == m);
+    } else if (g == next) {
       grant(g);
-      continue;
+    } else {
+      conclude();
     }
-    if (linePending_.empty()) break;
-    const uint64_t r = requestCycle(linePending_.front());
-    if (g < end && g < r) {
-      finishDepartures(g);
-      grant(g);
-      continue;
-    }
-    if (r >= end) break;
-    finishDepartures(r);
-    request(linePending_.front(), r);
-    linePending_.pop_front();
   }
   finishDepartures(end);
 }

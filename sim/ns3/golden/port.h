@@ -10,6 +10,7 @@
 
 #include "merge.h"
 #include "policy.h"
+#include "transit.h"
 
 namespace weirsim::golden {
 
@@ -24,9 +25,10 @@ constexpr uint64_t cycleOfNs(uint64_t ns) { return ns / 32 * 5 + (ns % 32 * 5 + 
 struct Pipeline {
   unsigned decides;  ///< last beat to request
   unsigned parses;   ///< first beat to request, of frames shorter than their checks take
+  bool realigns;     ///< and a cycle a word
   unsigned linked;   ///< link to ready for the scheduler
 };
-constexpr Pipeline withJumbo{6, 13, 1}, withoutJumbo{3, 9, 0};
+constexpr Pipeline withJumbo{6, 9, true, 1}, withoutJumbo{3, 9, false, 0};
 
 /// What of the core's configuration the model needs.
 struct PortConfig {
@@ -37,6 +39,13 @@ struct PortConfig {
   uint64_t seed = 1;         ///< LFSR_SEED
   uint32_t cells = 16384;    ///< of the buffer; running out of them is not modelled
   MergeConfig merge;         ///< of queue 0
+  bool transit = false;      ///< jumbo frames stay together
+};
+
+/// What is known of a frame besides its length and ECN.
+struct Incoming {
+  PacketInfo packet;         ///< counts if the queue merges
+  std::vector<Inner> inner;  ///< packets of a jumbo frame in transit; none: it is an ordinary frame
 };
 
 /// A frame that left: one packet, or the packets of a jumbo frame.
@@ -45,8 +54,10 @@ struct Leaving {
     uint32_t number = 0;     ///< of its arrival
     uint64_t requestNs = 0;  ///< of its decision
     bool marked = false;
+    Fate fate;               ///< of a jumbo frame in transit
   };
   std::vector<Member> members;
+  uint32_t packets = 1;   ///< in the frame
   uint64_t firstNs = 0;   ///< its first beat
   uint64_t lastCycle = 0; ///< its last beat
 };
@@ -54,15 +65,14 @@ struct Leaving {
 /// The model sees frames (length, ECN) and times at the ingress, and the seed. It derives the cycle of each request and
 /// grant, the backlog, average, count, p, draw, verdict and sojourn time, and writes the trace records that the core has
 /// to write. One queue without drop from front, a link of 100 Mbit/s or less, frames to ordinary addresses. With merging, which
-/// packets leave together too.
+/// packets leave together too; of jumbo frames in transit, which packets pay for others.
 class Port {
  public:
   /// Throws std::invalid_argument for a configuration that is not modelled.
   explicit Port(const PortConfig &config);
 
   /// A frame on the 10GbE line, its first beat at `atNs` or as soon after as the line is free. Times do not fall.
-  /// `packet` counts if the queue merges.
-  void send(uint32_t length, uint32_t ecn, uint64_t atNs, const PacketInfo &packet = {});
+  void send(uint32_t length, uint32_t ecn, uint64_t atNs, const Incoming &incoming = {});
   /// Everything up to the cycle that begins at `ns`; frames for earlier times have been sent.
   void runUntil(uint64_t ns);
 
@@ -71,20 +81,41 @@ class Port {
   std::vector<Record> takeDepartures() { return std::exchange(departures_, {}); }
   /// Frames whose packets have all left.
   std::vector<Leaving> takeLeaving();
-  uint64_t held() const { return linePending_.size() + packets_.size(); }
+  /// Frames, as they were sent.
+  uint64_t held() const { return linePending_.size() + deciding_.size() + packets_.size() - dead_; }
 
  private:
   struct Frame {
     uint64_t first, last;  ///< cycles of its beats
+    uint64_t ready;        ///< earliest request
+    uint64_t hint;         ///< cycle up to which an empty queue was idle
     uint32_t length, ecn, number;
     Found found;
+    std::vector<Inner> inner;
+    uint32_t packets() const { return inner.empty() ? 1 : static_cast<uint32_t>(inner.size()); }
   };
   struct Packet {
     uint64_t at, linked;
     uint32_t length, ecn, number;
     bool marked;
     Found found;
+    std::vector<Inner> inner;
+    std::shared_ptr<Waiting> waiting;  ///< of a jumbo frame in transit
   };
+  /// A frame whose verdict is known, and that may be spared.
+  struct Deciding {
+    Frame frame;
+    Request request;
+    Verdict verdict;
+    uint64_t at;
+    bool may;  ///< be spared
+  };
+  /// What of a group departs in one step: an ordinary frame, or of one in transit all that is before the packets, or one packet.
+  struct Leg {
+    uint32_t number;
+    int packet;
+  };
+  static constexpr int whole = -2, header = -1;
   struct Commit {
     uint64_t at;
     uint32_t length;
@@ -104,15 +135,25 @@ class Port {
     void take(std::deque<Event> &events, uint64_t cycle);
   };
 
+  uint64_t requestedAt(uint64_t first, uint64_t last, uint32_t length) const;
   uint64_t requestCycle(const Frame &frame) const;
   bool stale(const Frame &frame) const;
   uint64_t grantCycle() const;
-  bool empty() const { return packets_.empty(); }
+  /// No packet is in the queue, or on its way to it.
+  bool empty() const { return live_ == 0 && deciding_.empty(); }
   void request(const Frame &frame, uint64_t at);
+  /// The verdict of the oldest that is being decided.
+  void conclude();
+  /// A cycle in which MRED carries something out.
+  void pay(uint64_t at, bool granted);
+  bool linking(uint64_t at) const;
   /// Packets whose links come up to that cycle join their groups, or open some.
   void link(uint64_t until);
   /// The next packet leaves: the first of the group at the head, or the next one of the group that is leaving.
   void grant(uint64_t at);
+  bool start(uint64_t at);
+  void bury(uint64_t at, const Packet &packet);
+  void depart(uint64_t at, const Packet &packet, uint32_t length, uint32_t ecn, unsigned action, unsigned cause, int64_t frames);
   void finishDepartures(uint64_t before);
   uint32_t draw();
 
@@ -122,23 +163,29 @@ class Port {
   uint32_t limitBytes_, limitPackets_;
   uint64_t lfsr_;
   uint64_t lineFree_ = 0;   ///< byte time
-  uint64_t lastRequest_ = 0, lastGrant_ = 0, lastRefund_ = 0;
+  uint64_t nextRequest_ = 0, lastGrant_ = 0, lastRefund_ = 0;
+  uint64_t lastSlot_ = 0, walked_ = 0, headed_ = 0;
   u128 tat_ = 0;            ///< the shaper's theoretical arrival time, 2^-19 ns
   uint64_t idleSince_ = 0, emptiedAt_ = 0;
   uint32_t number_ = 0;
-  uint64_t cellsHeld_ = 0;
+  uint64_t cellsHeld_ = 0, live_ = 0, dead_ = 0;
+  bool slotLast_ = false;   ///< a slot came after the last grant
   std::deque<Frame> linePending_;
   std::map<uint32_t, Packet> packets_;  ///< accepted and not gone, by number
   std::deque<uint32_t> links_;          ///< of them, those that are not linked yet
   std::deque<std::shared_ptr<Group>> queue_;
-  std::deque<uint32_t> walking_;        ///< of the group that is leaving, those that are still there
+  std::deque<Leg> walking_;             ///< of the group that is leaving, what is still there
+  std::deque<Deciding> deciding_;
+  std::deque<std::pair<uint64_t, uint64_t>> linkings_;  ///< first and last cycle of the links of a frame, four cycles apart
   FlowTable flows_;
   Merger merger_;
+  Mred mred_;
   std::deque<Commit> commits_;
   View atRequest_, atDeparture_;
   struct Open {
     uint64_t at;
     Record record;
+    bool told;
   };
   std::deque<Open> open_;
   std::vector<Record> arrivals_, departures_;

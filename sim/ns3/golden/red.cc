@@ -63,7 +63,7 @@ class RedModel final : public PolicyModel {
   uint32_t slotsAfter(uint64_t idleNs) const override { return idleSlots(idleNs, ewmaParams_); }
 
   Verdict request(const Request &r) override {
-    const uint64_t quantity = unit_ == 1 || unit_ == 2 ? r.packets : r.bytes;
+    const uint64_t quantity = unit_ == 1 ? r.packets : unit_ == 2 ? r.frames : r.bytes;
     const uint64_t before = ewma_.average(), average = ewma_.request(r.slots, quantity, ewmaParams_);
     const bool rapid = rise_.on && rise_.rapid(r.ns, static_cast<int64_t>(quantity), before, average);
     return take(average, r, rapid);

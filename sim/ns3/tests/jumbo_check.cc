@@ -2,6 +2,7 @@
 //
 //   split FRAME              prints the frames inside, one line
 //   build TICK ID NS FRAME…  prints the jumbo frame (NS and FRAME in turn)
+//   rebuild GONE FRONT MARKED FRAME   prints a jumbo frame in transit as it leaves
 //   merge SLOTS COUNT        begins a queue that merges, groups of at most COUNT packets
 //   arrive NS FRAME          a packet is linked
 //   take                     prints the numbers of the packets that leave together
@@ -12,6 +13,7 @@
 #include <sstream>
 
 #include "../golden/merge.h"
+#include "../golden/transit.h"
 
 using namespace weirsim::golden;
 
@@ -55,6 +57,10 @@ int main() {
         in >> tick >> id;
         for (uint64_t at; in >> at >> word;) ns.push_back(at), pointers.push_back(&frames.emplace_back(bytesOf(word)));
         print(buildJumbo(pointers, ns, tick, static_cast<uint16_t>(id)));
+      } else if (word == "rebuild") {
+        Fate fate;
+        in >> fate.gone >> fate.front >> fate.marked >> word;
+        print(rebuilt(bytesOf(word), fate));
       } else if (word == "merge") {
         MergeConfig config;
         config.on = true;

@@ -35,6 +35,7 @@ int main() try {
       policy->commit(fates.front().length, fates.front().selected, fates.front().dropped);
       fates.pop_front();
     }
+    r.frames = r.packets;
     const Verdict v = policy->request(r);
     fates.push_back({r.length, v.cause != none, v.action == drop});
     std::printf("%u %u %" PRIu64 " %u %" PRIu64 " %u\n", v.action, v.cause, v.average, v.count, v.probability, v.slots);

@@ -25,6 +25,12 @@ struct Setup {
   int overhead = 0;       ///< bytes that a frame takes on the link besides itself (may be negative)
   /// Packets of a flow that wait leave in one jumbo frame of the L3 form (docs/jumbo.md, at most 9216 bytes).
   bool merge = false;
+  /// Jumbo frames of the L3 form that come stay together (docs/modules/transit.md); not with `merge`.
+  bool transit = false;
+  /// MRED with DDF, of jumbo frames in transit and a policy of the RED family: one that RED selects is spared, and the one
+  /// nearest the head loses a share of its packets: `mredLow` of them at min, `mredHigh` at max, 0 to 1.
+  bool mred = false;
+  double mredLow = 0.1, mredHigh = 0.6;
   unsigned tick = 6;      ///< log2 of the unit, ns, in which a jumbo frame tells its packets' spacing: 1 to 16
   /// The core's time runs this many times faster than the simulator's: 100 makes a link of 10 Gbit/s one of 100 Mbit/s to the
   /// core. `rate` is the simulator's.
@@ -38,10 +44,13 @@ struct Setup {
 
 /// A frame on its way to the link.
 struct Departure {
-  std::vector<uint64_t> members;  ///< frames, counted from 0 as they were sent; more than one: it is a jumbo frame of them
+  /// Frames, counted from 0 as they were sent; more than one: it is a jumbo frame of them. One that was sent as a jumbo frame,
+  /// and stayed together, has one number.
+  std::vector<uint64_t> members;
+  uint32_t packets = 1;           ///< in it; of a frame in transit those that are left
   uint64_t firstNs = 0;           ///< when its first beat left the queue, ns
   bool marked = false;            ///< CE was set (of a jumbo frame its bytes say it)
-  std::vector<uint8_t> bytes;     ///< as they came out; empty from the golden model, but for jumbo frames
+  std::vector<uint8_t> bytes;     ///< as they came out; empty from the golden model, but for jumbo frames, merged or in transit
 };
 
 /// What a run leaves behind.
@@ -56,13 +65,15 @@ struct Totals {
 class Bottleneck {
  public:
   virtual ~Bottleneck() = default;
-  /// A frame (Ethernet, without FCS) whose first beat comes at `atNs` on a 10GbE line, or as soon after as that is free.
+  /// A frame (Ethernet, without FCS) whose first beat comes at `atNs` on a 10GbE line, or as soon after as that is free. With
+  /// `transit`, throws std::runtime_error for a jumbo frame that is malformed or has no packet.
   virtual void send(const uint8_t *frame, uint32_t length, uint64_t atNs) = 0;
   /// Everything that happens before `ns`.
   virtual void runUntil(uint64_t ns) = 0;
-  /// Frames that have wholly come out since the last call.
+  /// Frames that have wholly come out since the last call. A frame in transit that has lost all its packets never does.
   virtual std::vector<Departure> take() = 0;
-  /// Packets on the line or in the queue, decided or not.
+  /// Frames on the line or in the queue, as they were sent, decided or not; a jumbo frame in transit is one until all its packets
+  /// are gone.
   virtual uint64_t held() const = 0;
   /// Ends the run: what has been decided is told and compared. Throws if something is wrong.
   virtual void finish() {}

@@ -1,9 +1,11 @@
 #include "configure.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
 #include "weir.h"
+#include "weir_regs.h"
 
 namespace weirsim {
 
@@ -16,9 +18,50 @@ void configOf(const Setup &setup, weir_queue_config *config) {
   for (const auto &[name, value] : setup.settings) check(weir_queue_set(config, name.c_str(), value.c_str()));
 }
 
+void checkJumbo(const Setup &setup) {
+  if (setup.merge && setup.transit)
+    throw std::runtime_error("merge and transit are both on: a queue that merges takes no jumbo frames; turn one of them off");
+  if (setup.mred && !setup.transit)
+    throw std::runtime_error("mred is on and transit is off: only jumbo frames that stay together can pay; turn transit on");
+  if (setup.mred && setup.policy != "red" && setup.policy != "isred" && setup.policy != "ared")
+    throw std::runtime_error("mred is on with policy '" + setup.policy + "': allowed are red, isred and ared");
+}
+
 double coreRate(const Setup &setup) { return setup.rate / setup.stretch; }
 
+/// The words of MRED, as libweir writes them: to registers that only remember.
+void addMred(const Setup &setup, golden::Words &words) {
+  weir_capabilities full;
+  weir_capabilities_full(&full);
+  std::map<uint32_t, uint32_t> memory{{WEIR_MAGIC, WEIR_MAGIC_VALUE},
+                                      {WEIR_FEATURES, full.features | 1u << WEIR_FEATURES_SPLIT_SHIFT},
+                                      {WEIR_PARAMS, full.queues << WEIR_PARAMS_QUEUES_SHIFT |
+                                                        full.data_width << WEIR_PARAMS_DATA_WIDTH_SHIFT},
+                                      {WEIR_CELLS, full.cells},
+                                      {WEIR_DESCRIPTORS, full.descriptors},
+                                      {WEIR_CLOCK_HZ, full.clock_hz},
+                                      {WEIR_CELL_BYTES, full.cell_bytes},
+                                      {WEIR_Q_BASE + WEIR_Q_POLICY, words.at("POLICY")},
+                                      {WEIR_Q_BASE + WEIR_Q_RED_MIN, words.at("RED_MIN")},
+                                      {WEIR_Q_BASE + WEIR_Q_RED_MAX, words.at("RED_MAX")}};
+  using Memory = decltype(memory);
+  const weir_bus bus{&memory,
+                     [](void *m, uint32_t a, uint32_t *v) { return *v = (*static_cast<Memory *>(m))[a], int{WEIR_OK}; },
+                     [](void *m, uint32_t a, uint32_t v) { return (*static_cast<Memory *>(m))[a] = v, int{WEIR_OK}; }};
+  struct weir *device;
+  check(weir_open_bus(&bus, &device));
+  const weir_mred mred{1, setup.mredLow, setup.mredHigh};
+  const int status = weir_set_mred(device, 0, &mred);
+  weir_close(device);
+  check(status);
+  words["MRED"] = memory[WEIR_Q_BASE + WEIR_Q_MRED];
+  words["MRED_LO"] = memory[WEIR_Q_BASE + WEIR_Q_MRED_LO];
+  words["MRED_HI"] = memory[WEIR_Q_BASE + WEIR_Q_MRED_HI];
+  words["MRED_SLOPE"] = memory[WEIR_Q_BASE + WEIR_Q_MRED_SLOPE];
+}
+
 golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &capabilities) {
+  checkJumbo(setup);
   golden::PortConfig port;
   if (setup.core == "network")
     port.pipeline = golden::withoutJumbo;
@@ -33,45 +76,64 @@ golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &cap
   weir_shaper_registers words;
   check(weir_convert_shaper(&capabilities, &shaper, &words));
   port.cost = words.cost, port.overhead = words.overhead, port.seed = setup.seed, port.cells = capabilities.cells;
-  port.merge.on = setup.merge, port.merge.tick = setup.tick;
+  port.merge.on = setup.merge, port.merge.tick = setup.tick, port.transit = setup.transit;
+  if (setup.mred) addMred(setup, port.words);
   return port;
 }
 
 void configureCore(struct weir *device, const Setup &setup) {
+  checkJumbo(setup);
   const weir_shaper shaper{coreRate(setup), 0.0, static_cast<double>(setup.overhead)};
   check(weir_seed(device, setup.seed));
   check(weir_shape(device, &shaper));
   weir_queue_config config;
   configOf(setup, &config);
   check(weir_queue_apply(device, 0, &config));
-  if (!setup.merge) return;
-  const weir_jumbo jumbo{WEIR_JUMBO_OPAQUE, 0, golden::jumboProtocol, 1, setup.tick, 0};
-  weir_merge merge{};
-  merge.mode = WEIR_MERGE_FLOW;
+  if (!setup.merge && !setup.transit) return;
+  const weir_jumbo jumbo{setup.transit ? WEIR_JUMBO_TRANSIT : WEIR_JUMBO_OPAQUE, 0, golden::jumboProtocol, 1, setup.tick, 0};
   check(weir_set_jumbo(device, &jumbo));
-  check(weir_set_merge(device, 0, &merge));
+  if (setup.merge) {
+    weir_merge merge{};
+    merge.mode = WEIR_MERGE_FLOW;
+    check(weir_set_merge(device, 0, &merge));
+  }
+  if (setup.mred) {
+    const weir_mred mred{1, setup.mredLow, setup.mredHigh};
+    check(weir_set_mred(device, 0, &mred));
+  }
 }
 
 void Merging::admit(const uint8_t *frame, uint32_t length) const {
-  if (on_ && golden::isJumbo(frame, length)) throw std::runtime_error("a queue that merges takes no jumbo frames");
+  if (!(on_ || transit_) || !golden::isJumbo(frame, length)) return;
+  if (on_) throw std::runtime_error("a queue that merges takes no jumbo frames");
+  golden::readTransit(frame, length, false);
 }
 
-golden::PacketInfo Merging::keep(const uint8_t *frame, uint32_t length) {
+golden::Incoming Merging::keep(const uint8_t *frame, uint32_t length) {
   const uint64_t number = number_++;
-  if (!on_) return {};
+  const bool jumbo = transit(frame, length);
+  if (!on_ && !jumbo) return {};
   admit(frame, length);
   frames_.emplace_hint(frames_.end(), number, golden::Bytes(frame, frame + length));
-  return golden::inspect(frame, length);
+  if (jumbo) return {{}, golden::readTransit(frame, length, true)};
+  return {golden::inspect(frame, length), {}};
 }
 
 void Merging::decided(const Record &record) {
   const bool arrival = (record[1] >> 20 & 3) == 0;
-  if (on_ && arrival && (record[1] >> 22 & 3) == golden::drop) frames_.erase(record[11]);
+  if ((on_ || transit_) && arrival && (record[1] >> 22 & 3) == golden::drop) frames_.erase(record[11]);
 }
 
 Departure Merging::departure(const golden::Leaving &leaving) {
   Departure d;
   d.firstNs = leaving.firstNs - epochNs;
+  d.packets = leaving.packets;
+  if (const auto kept = frames_.find(leaving.members.front().number); transit_ && kept != frames_.end()) {
+    d.members = {kept->first};
+    d.bytes = golden::rebuilt(kept->second, leaving.members.front().fate);
+    frames_.erase(kept);
+    return d;
+  }
   std::vector<const golden::Bytes *> frames;
   std::vector<uint64_t> ns;
   for (const auto &m : leaving.members) {
@@ -87,6 +149,14 @@ Departure Merging::departure(const golden::Leaving &leaving) {
     d.bytes = golden::buildJumbo(frames, ns, tick_, identification_++);
   for (uint64_t number : d.members) frames_.erase(number);
   return d;
+}
+
+uint64_t Line::place(uint32_t length, bool transit, uint64_t at) {
+  constexpr uint64_t least = 60, around = 24, quiet = 256;  // bytes
+  at = std::max(at, quiet_);
+  free_ = std::max((at * 5 + 3) / 4, free_) + std::max<uint64_t>(length, least) + around;
+  if (transit) quiet_ = (free_ + quiet) * 4 / 5;
+  return at;
 }
 
 uint32_t ecnOf(const uint8_t *frame, uint32_t length) {

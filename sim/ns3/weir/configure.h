@@ -17,6 +17,8 @@ namespace weirsim {
 
 /// The setup as libweir's configuration. Throws std::runtime_error with libweir's sentence.
 void configOf(const Setup &setup, weir_queue_config *config);
+/// Throws std::runtime_error for jumbo frames that are to be merged and to stay together, and for MRED where there is none.
+void checkJumbo(const Setup &setup);
 /// The rate of the core's shaper, bit/s, in the core's time.
 double coreRate(const Setup &setup);
 /// What the golden model needs, from the same setup and the capabilities of the core.
@@ -32,23 +34,38 @@ void configureCore(struct weir *device, const Setup &setup);
 /// The frames that a merging queue holds, and the jumbo frames that they become.
 class Merging {
  public:
-  explicit Merging(const Setup &setup) : on_(setup.merge), tick_(setup.tick) {}
+  explicit Merging(const Setup &setup) : on_(setup.merge), transit_(setup.transit), tick_(setup.tick) {}
   bool on() const { return on_; }
-  /// Throws std::runtime_error for a jumbo frame: in a queue that merges it could be taken for one that was merged there.
+  /// Whether a frame is a jumbo frame that stays together.
+  bool transit(const uint8_t *frame, uint32_t length) const { return transit_ && golden::isJumbo(frame, length); }
+  /// Throws std::runtime_error for a jumbo frame in a queue that merges: it could be taken for one that was merged there; and in
+  /// transit for one that would not arrive.
   void admit(const uint8_t *frame, uint32_t length) const;
   /// Admits a frame, and keeps it.
-  golden::PacketInfo keep(const uint8_t *frame, uint32_t length);
+  golden::Incoming keep(const uint8_t *frame, uint32_t length);
   /// An arrival's record: what is dropped is forgotten.
   void decided(const Record &record);
   /// Members, time and bytes; of a jumbo frame, its bytes. Its packets are forgotten.
   Departure departure(const golden::Leaving &leaving);
 
  private:
-  bool on_;
+  bool on_, transit_;
   unsigned tick_;
   uint64_t number_ = 0;
   uint16_t identification_ = 0;
   std::map<uint64_t, golden::Bytes> frames_;
+};
+
+/// The 10GbE line to the core. Behind a jumbo frame in transit it stays quiet for a while: the golden model does not cover frames
+/// that come while such a frame is still being cut.
+class Line {
+ public:
+  /// When a frame is to come that would come at `at`, in the core's time.
+  uint64_t place(uint32_t length, bool transit, uint64_t at);
+
+ private:
+  uint64_t free_ = 0;   ///< byte time
+  uint64_t quiet_ = 0;  ///< ns
 };
 
 /// Hashes and counts records.

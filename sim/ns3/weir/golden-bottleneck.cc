@@ -14,7 +14,8 @@ class GoldenBottleneck final : public Bottleneck {
   GoldenBottleneck(const golden::PortConfig &config, const Setup &setup) : port_(config), merging_(setup) {}
 
   void send(const uint8_t *frame, uint32_t length, uint64_t atNs) override {
-    port_.send(length, ecnOf(frame, length), atNs + epochNs, merging_.keep(frame, length));
+    const uint64_t at = line_.place(length, merging_.transit(frame, length), atNs + epochNs);
+    port_.send(length, ecnOf(frame, length), at, merging_.keep(frame, length));
   }
 
   void runUntil(uint64_t ns) override {
@@ -51,6 +52,7 @@ class GoldenBottleneck final : public Bottleneck {
 
   golden::Port port_;
   Merging merging_;
+  Line line_;
   std::deque<golden::Leaving> leaving_;
   Tally tally_;
   uint64_t now_ = 0;

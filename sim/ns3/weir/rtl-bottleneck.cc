@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
 #include <stdexcept>
 
@@ -28,7 +29,7 @@ class RtlBottleneck final : public Bottleneck {
   }
 
   void send(const uint8_t *frame, uint32_t length, uint64_t atNs) override {
-    const uint64_t at = atNs + epochNs;
+    const uint64_t at = line_.place(length, merging_.transit(frame, length), atNs + epochNs);
     core_.send(frame, length, at);
     ++held_;
     if (golden_)
@@ -45,7 +46,7 @@ class RtlBottleneck final : public Bottleneck {
   }
 
   std::vector<Departure> take() override { return std::exchange(out_, {}); }
-  uint64_t held() const override { return held_ + leaving_.size(); }
+  uint64_t held() const override { return held_ + leaving_.size(); }  // frames
 
   void finish() override {
     runUntil((core_.get(WEIR_MODEL_NOW_NS) - epochNs) + settleNs);
@@ -66,6 +67,11 @@ class RtlBottleneck final : public Bottleneck {
   struct Gone {
     uint64_t number;
     bool marked;
+    uint32_t packets;
+  };
+  /// A jumbo frame in transit that is in the queue.
+  struct Whole {
+    uint32_t left, sent;  ///< packets that are still there, and that have departed to be sent
   };
 
   void records() {
@@ -77,11 +83,27 @@ class RtlBottleneck final : public Bottleneck {
       tally_.add(r);
       merging_.decided(r);
       if (onRecord) onRecord(r);
-      held_ -= dropped || kind == 1;
-      if (kind == 1 && !dropped) leaving_.push_back({r[11], bool(r[2] >> 14 & 1)});
+      count(r, kind == 1, dropped);
       if (golden_) seen_[kind].push_back(r);
     }
     if (golden_) compare();
+  }
+
+  /// What is held after that record, and what is about to leave.
+  void count(const Record &r, bool departure, bool dropped) {
+    const uint32_t packets = r[2] >> 22 & 511;
+    if (!departure && !dropped && packets) wholes_[r[11]] = {packets, 0};
+    const auto whole = departure ? wholes_.find(r[11]) : wholes_.end();
+    if (whole == wholes_.end()) {
+      held_ -= dropped || departure;
+      if (departure && !dropped) leaving_.push_back({r[11], bool(r[2] >> 14 & 1), 1});
+      return;
+    }
+    whole->second.sent += !dropped;
+    if (--whole->second.left) return;
+    --held_;
+    if (whole->second.sent) leaving_.push_back({r[11], false, whole->second.sent});
+    wholes_.erase(whole);
   }
 
   void compare() {
@@ -116,6 +138,7 @@ class RtlBottleneck final : public Bottleneck {
       for (size_t n = 0; n < packets; ++n) {
         d.members.push_back(leaving_.front().number);
         d.marked = packets == 1 && leaving_.front().marked;
+        d.packets = jumbo ? static_cast<uint32_t>(packets) : leaving_.front().packets;
         leaving_.pop_front();
       }
       d.firstNs = o.firstNs - epochNs, d.bytes = std::move(o.bytes);
@@ -131,6 +154,7 @@ class RtlBottleneck final : public Bottleneck {
     const Departure want = std::move(frames_.front());
     frames_.pop_front();
     if (d.members != want.members) differs(which + ", number of packets", d.members.size(), want.members.size());
+    if (d.packets != want.packets) differs(which + ", packets that are left", d.packets, want.packets);
     if (d.firstNs != want.firstNs) differs(which + ", time", d.firstNs, want.firstNs);
     if (want.bytes.empty()) return;
     if (d.bytes.size() != want.bytes.size()) differs(which + ", length", d.bytes.size(), want.bytes.size());
@@ -141,10 +165,12 @@ class RtlBottleneck final : public Bottleneck {
 
   RtlCore core_;
   Merging merging_;
+  Line line_;
   std::optional<golden::Port> golden_;
   std::vector<Record> buffer_;
   std::deque<Record> seen_[2], expected_[2];
   std::deque<Gone> leaving_;
+  std::map<uint32_t, Whole> wholes_;  ///< by number
   std::deque<Departure> frames_;  ///< that the golden model expects
   std::vector<Departure> out_;
   Tally tally_;

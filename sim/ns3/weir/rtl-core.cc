@@ -71,7 +71,7 @@ void RtlCore::balance() {
   check(weir_core_counters(device_, &c));
   check(weir_core_live(device_, &live));
   const uint64_t dropped = q.early.packets + q.forced.packets + q.overflow.packets + q.front.packets +
-                           q.head_dropped.packets + c.ingress_overflow.packets + c.bad.packets + c.runt.packets +
+                           q.head_dropped.packets + q.partial.packets + c.ingress_overflow.packets + c.bad.packets + c.runt.packets +
                            c.oversize.packets + c.malformed.packets;
   if (c.rx.packets > c.tx.packets + dropped + live.held_packets + 1 ||
       c.rx.packets + 1 < c.tx.packets + dropped + live.held_packets)
