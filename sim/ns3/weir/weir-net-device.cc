@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "../golden/jumbo.h"
+#include "frames.h"
 #include "ns3/drop-tail-queue.h"
 #include "ns3/ipv4-header.h"
 #include "ns3/ipv6-header.h"
@@ -19,15 +21,9 @@ namespace weirsim {
 
 namespace {
 
-constexpr uint16_t ipv4 = 0x0800, ipv6 = 0x86DD;
-constexpr uint32_t headerBytes = 14, leastFrame = 60;
+constexpr uint32_t leastFrame = 60;
 
 uint64_t NowNs() { return static_cast<uint64_t>(Simulator::Now().GetNanoSeconds()); }
-
-/// An Ethernet frame without its header, as ns-3's packets are.
-Ptr<Packet> PacketOf(const std::vector<uint8_t> &frame) {
-  return Create<Packet>(frame.data() + headerBytes, static_cast<uint32_t>(frame.size()) - headerBytes);
-}
 
 }  // namespace
 
@@ -40,8 +36,10 @@ TypeId WeirNetDevice::GetTypeId() {
           .AddConstructor<WeirNetDevice>()
           .AddTraceSource("Record", "A trace record of the queue", MakeTraceSourceAccessor(&WeirNetDevice::m_records),
                           "weirsim::WeirNetDevice::RecordCallback")
-          .AddTraceSource("Drop", "A packet that the queue drops", MakeTraceSourceAccessor(&WeirNetDevice::m_drops),
+          .AddTraceSource("Drop", "A packet, or a whole jumbo frame, that the queue drops", MakeTraceSourceAccessor(&WeirNetDevice::m_drops),
                           "ns3::Packet::TracedCallback")
+          .AddTraceSource("Cut", "A jumbo frame that waits, as it came, and loses a packet",
+                          MakeTraceSourceAccessor(&WeirNetDevice::m_cuts), "ns3::Packet::TracedCallback")
           .AddTraceSource("Jumbo", "A jumbo frame that leaves, and how many packets it carries",
                           MakeTraceSourceAccessor(&WeirNetDevice::m_jumbo), "weirsim::WeirNetDevice::JumboCallback");
   return tid;
@@ -54,6 +52,7 @@ void WeirNetDevice::SetBottleneck(std::unique_ptr<Bottleneck> bottleneck, const 
   m_nsPerByte = 8e9 / setup.rate;
   m_stretch = setup.stretch;
   m_overhead = setup.overhead;
+  m_transit = setup.transit;
   m_bottleneck->onRecord = [this](const Record &record) { Forget(record); };
 }
 
@@ -69,8 +68,8 @@ void WeirNetDevice::SetReceiveCallback(NetDevice::ReceiveCallback callback) {
 }
 
 bool WeirNetDevice::Split(Ptr<NetDevice> device, Ptr<const Packet> packet, uint16_t protocol, const Address &from) {
-  if (!m_splitter || protocol != ipv4) return m_up(device, packet, protocol, from);
-  FrameOf(packet, protocol);
+  if (!m_splitter || protocol != ipv4Type) return m_up(device, packet, protocol, from);
+  FrameOf(*this, packet, protocol, m_frame);
   m_splitter->send(m_frame.data(), static_cast<uint32_t>(m_frame.size()), NowNs() * m_splitStretch);
   Simulator::Schedule(m_splitLatency, &WeirNetDevice::GiveUp, this, packet, protocol, from);
   return true;
@@ -78,7 +77,7 @@ bool WeirNetDevice::Split(Ptr<NetDevice> device, Ptr<const Packet> packet, uint1
 
 void WeirNetDevice::GiveUp(Ptr<const Packet> packet, uint16_t protocol, Address from) {
   const auto frames = m_splitter->take(NowNs() * m_splitStretch);
-  const bool whole = frames.size() == 1 && frames[0].size() == headerBytes + packet->GetSize();
+  const bool whole = frames.size() == 1 && frames[0].size() == frameHeaderBytes + packet->GetSize();
   if (whole) {
     m_up(this, packet, protocol, from);
     return;
@@ -100,22 +99,12 @@ void WeirNetDevice::ScheduleWake() {
 
 bool WeirNetDevice::Send(Ptr<Packet> packet, const Address &, uint16_t protocol) {
   if (!m_bottleneck) throw std::logic_error("WeirNetDevice: SetBottleneck comes before the first packet");
-  if (!IsLinkUp() || (protocol != ipv4 && protocol != ipv6)) return false;
-  FrameOf(packet, protocol);
+  if (!IsLinkUp() || (protocol != ipv4Type && protocol != ipv6Type)) return false;
+  FrameOf(*this, packet, protocol, m_frame);
   m_bottleneck->send(m_frame.data(), static_cast<uint32_t>(m_frame.size()), QueueNs());
   m_waiting.emplace_hint(m_waiting.end(), m_sent++, Waiting{packet, protocol});
   if (!m_wake.IsPending()) ScheduleWake();
   return true;
-}
-
-void WeirNetDevice::FrameOf(Ptr<const Packet> packet, uint16_t protocol) {
-  m_frame.resize(headerBytes + packet->GetSize());
-  const auto channel = DynamicCast<PointToPointChannel>(GetChannel());
-  const auto peer = channel->GetPointToPointDevice(channel->GetPointToPointDevice(0) == this ? 1 : 0);
-  Mac48Address::ConvertFrom(peer->GetAddress()).CopyTo(m_frame.data());
-  Mac48Address::ConvertFrom(GetAddress()).CopyTo(m_frame.data() + 6);
-  m_frame[12] = protocol >> 8, m_frame[13] = protocol & 0xFF;
-  packet->CopyData(m_frame.data() + headerBytes, packet->GetSize());
 }
 
 void WeirNetDevice::Wake() {
@@ -133,11 +122,22 @@ void WeirNetDevice::Finish() {
 
 void WeirNetDevice::Forget(const Record &record) {
   m_records(record);
-  if ((record[1] >> 22 & 3) != 2) return;
+  const bool departure = record[1] >> 20 & 3, dropped = (record[1] >> 22 & 3) == 2;
+  const uint32_t packets = record[2] >> 22 & 511;  // of a jumbo frame in transit
+  if (!dropped && !m_transit) return;
   const auto at = m_waiting.find(record[11]);
-  if (at == m_waiting.end()) throw std::runtime_error("the queue drops a packet that it does not hold");
-  m_drops(at->second.packet);
-  m_waiting.erase(at);
+  if (at == m_waiting.end()) throw std::runtime_error("the queue drops or sends a packet that it does not hold");
+  Waiting &waiting = at->second;
+  if (departure && waiting.left > 0) {  // it has a record a packet
+    if (dropped) m_cuts(waiting.packet);
+    waiting.sent |= !dropped;
+    if (--waiting.left == 0 && !waiting.sent) m_waiting.erase(at);
+  } else if (dropped) {
+    m_drops(waiting.packet);
+    m_waiting.erase(at);
+  } else if (!departure) {
+    waiting.left = packets;
+  }
 }
 
 void WeirNetDevice::Deliver(const Departure &departure) {
@@ -148,16 +148,17 @@ void WeirNetDevice::Deliver(const Departure &departure) {
     if (number == departure.members.front()) first = at->second;
     m_waiting.erase(at);
   }
-  const bool jumbo = departure.members.size() > 1;
+  const auto bytes = static_cast<uint32_t>(departure.bytes.size());
+  const bool jumbo = departure.members.size() > 1 || (m_transit && golden::isJumbo(departure.bytes.data(), bytes));
   const Ptr<Packet> packet = jumbo ? PacketOf(departure.bytes) : first.packet;
-  const uint32_t length = headerBytes + packet->GetSize();
+  const uint32_t length = frameHeaderBytes + packet->GetSize();
   if (departure.marked) Mark(packet);
   if (!jumbo && !departure.bytes.empty()) SameBytes(packet, departure);
-  if (jumbo) m_jumbo(packet, static_cast<uint32_t>(departure.members.size()));
+  if (jumbo) m_jumbo(packet, departure.packets);
   const uint64_t start = std::max(departure.firstNs / m_stretch, m_linkFree);
   m_linkFree = start + static_cast<uint64_t>(std::llround((int{static_cast<int>(length)} + m_overhead) * m_nsPerByte));
   PppHeader ppp;
-  ppp.SetProtocol(first.protocol == ipv4 ? 0x0021 : 0x0057);
+  ppp.SetProtocol(first.protocol == ipv4Type ? 0x0021 : 0x0057);
   packet->AddHeader(ppp);
   const Time end = NanoSeconds(m_linkFree) - Simulator::Now();  // may be past: the channel's delay comes on top
   DynamicCast<PointToPointChannel>(GetChannel())->TransmitStart(packet, this, end);
@@ -184,10 +185,10 @@ void WeirNetDevice::Mark(Ptr<Packet> packet) const {
 void WeirNetDevice::SameBytes(Ptr<const Packet> packet, const Departure &departure) const {
   std::vector<uint8_t> expected(packet->GetSize());
   packet->CopyData(expected.data(), packet->GetSize());
-  bool same = departure.bytes.size() == headerBytes + expected.size();
+  bool same = departure.bytes.size() == frameHeaderBytes + expected.size();
   for (size_t i = 0; same && i < expected.size(); ++i) {
     const bool checksum = !Node::ChecksumEnabled() && expected[0] >> 4 == 4 && (i == 10 || i == 11);
-    same = checksum || departure.bytes[headerBytes + i] == expected[i];
+    same = checksum || departure.bytes[frameHeaderBytes + i] == expected[i];
   }
   if (!same) throw std::runtime_error("packet " + std::to_string(departure.members[0]) + " left the queue with other bytes");
 }

@@ -51,7 +51,6 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
   void Deliver(const Departure &departure);
   /// Sets CE in the packet's IP header.
   void Mark(ns3::Ptr<ns3::Packet> packet) const;
-  void FrameOf(ns3::Ptr<const ns3::Packet> packet, uint16_t protocol);
   /// The queue's time, ns: the simulator's, stretched.
   uint64_t QueueNs() const;
   /// A frame from the link.
@@ -63,12 +62,15 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
   struct Waiting {
     ns3::Ptr<ns3::Packet> packet;
     uint16_t protocol = 0;
+    uint32_t left = 0;   ///< of a jumbo frame in transit: packets without a departure record
+    bool sent = false;   ///< one of them has left
   };
 
   std::unique_ptr<Bottleneck> m_bottleneck;
   double m_nsPerByte = 0;
   int m_overhead = 0;
   unsigned m_stretch = 1;
+  bool m_transit = false;
   uint64_t m_lookahead = 0;
   uint64_t m_linkFree = 0;
   uint64_t m_sent = 0;
@@ -80,7 +82,7 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
   ns3::NetDevice::ReceiveCallback m_up;
   ns3::EventId m_wake;
   ns3::TracedCallback<const Record &> m_records;
-  ns3::TracedCallback<ns3::Ptr<const ns3::Packet>> m_drops;
+  ns3::TracedCallback<ns3::Ptr<const ns3::Packet>> m_drops, m_cuts;
   ns3::TracedCallback<ns3::Ptr<const ns3::Packet>, uint32_t> m_jumbo;
 };
 
