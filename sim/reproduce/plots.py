@@ -21,7 +21,8 @@ def _save(figure: Any, path: Path) -> None:
 
 
 def over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None:
-    """Queue and average over time in packets, one panel a side: 003's Figures 4 to 6. 004's averages are in bytes."""
+    """Queue and average over time in packets, one panel a side: 003's Figures 4 to 6, 000's 6 and 7 (in jumbo
+    frames, with min and max). 004's averages are in bytes."""
     figure, axes = plt.subplots(
         len(series), 1, figsize=(9, 2.4 * len(series)), sharex=True, squeeze=False, layout="constrained"
     )
@@ -31,7 +32,10 @@ def over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None
         if any(s["average"]):
             unit = run["parameters"]["size"] if run["experiment"] == "fn-red" else 1
             axis.plot(s["time"], [a / unit for a in s["average"]], color=COLOURS[0], lw=1.3, label="average")
-        axis.set_ylabel("packets")
+        if run["experiment"] == "mred":
+            for name in ("min", "max"):
+                axis.axhline(run["parameters"][name], color="#888888", lw=0.8, ls=":")
+        axis.set_ylabel("jumbo frames" if run["experiment"] == "mred" else "packets")
         axis.set_title(side, loc="left", fontsize=10)
         axis.set_ylim(bottom=0)
         axis.legend(loc="upper right", fontsize=8)
@@ -70,7 +74,11 @@ def against_rows(table: dict[str, Any], metric: str, label: str, path: Path) -> 
                 label=f"{side}, printed",
             )
     axis.set_xticks(range(len(rows)), rows)
-    axis.set_xlabel({"003": "sources", "004": "window, packets", "001": "scenario", "002": "size-load"}[table["paper"]])
+    axis.set_xlabel(
+        {"000": "scenario", "003": "sources", "004": "window, packets", "001": "scenario", "002": "size-load"}[
+            table["paper"]
+        ]
+    )
     axis.set_ylabel(label)
     axis.set_title(f"{table['paper']}, {table['title']}", fontsize=11)
     axis.grid(axis="y", alpha=0.3)

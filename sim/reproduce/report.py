@@ -30,6 +30,7 @@ from tables import Disagreement, load, make
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = {
+    "000": "MRED with DDF against RED",
     "002": "JFEPM in a data center",
     "001": "Drop-Tail, DT-ECN and RED gateways",
     "003": "ISRED against RED",
@@ -42,11 +43,15 @@ UNITS = {"loss_percent": "loss, %", "loss_bits_percent": "loss, % of bits", "uti
          "fct_mean_us": "FCT, µs", "fct_p95_us": "FCT, 95 %, µs", "fct_p99_us": "FCT, 99 %, µs", "fct_small_us": "FCT, 2–67 kB, µs",
          "fct_middle_us": "FCT, 67–133 kB, µs", "fct_large_us": "FCT, 133–198 kB, µs", "dropped_uplink": "of them at ToR uplinks",
          "dropped_aggregation": "at aggregation", "dropped_host": "at ports to hosts", "jumbo_packets": "packets in jumbo frames",
-         "unfinished": "flows without an end"}  # fmt: skip
+         "unfinished": "flows without an end",
+         "throughput_half_percent": "throughput at half, %", "throughput_percent": "throughput at the end, %", "loss_first_percent": "loss, first half, %",
+         "loss_second_percent": "loss, second half, %", "average_first": "average, first half", "average_second": "average, second half",
+         "partial": "packets cut out"}  # fmt: skip
 FIGURES = {
     "isred": ("loss_percent", "overflow"),
     "fn-red": ("utilisation_percent", "queue_bits_mean"),
     "gateways": ("sent_bytes", "dropped_bytes"),
+    "mred": ("loss_second_percent", "throughput_percent"),
 }
 
 
@@ -133,15 +138,18 @@ def figures(folder: Path, table: dict[str, Any], of: Table) -> list[str]:
         path = Path("report") / f"{name}-{metric}.png"
         plots.against_rows(table, metric, UNITS.get(metric, metric), folder / path)
         lines.append(f"![{UNITS.get(metric, metric)}]({path.name})")
-    if len(table["rows"]) and not of.golden_only:
-        middle = table["rows"][len(table["rows"]) // 2]
+    every = of.program == "mred"  # its rows are two scenarios
+    middle = len(table["rows"]) // 2
+    for n, row in enumerate(table["rows"]):
+        if of.golden_only or not (every or n == middle):
+            continue
         series = {}
-        for side, s in list(middle["sides"].items())[:4]:
-            runs = load(folder, of, middle["row"], side, s["queue"])
+        for side, s in list(row["sides"].items())[:4]:
+            runs = load(folder, of, row["row"], side, s["queue"])
             if runs:
                 series[f"{side}, {s['queue']}, seed {min(runs)}"] = runs[min(runs)]
-        path = Path("report") / f"{name}-queue.png"
-        plots.over_time(series, f"{table['paper']}, {of.title}, row {middle['row']}", folder / path)
+        path = Path("report") / f"{name}-queue{'-' + row['row'] if every else ''}.png"
+        plots.over_time(series, f"{table['paper']}, {of.title}, row {row['row']}", folder / path)
         lines.append(f"![queue over time]({path.name})")
     return lines
 

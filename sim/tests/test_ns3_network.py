@@ -15,6 +15,7 @@ SHORT: dict[str, dict[str, object]] = {
     "isred": {"duration": 14, "sources": 20},
     "fn-red": {"duration": 1},
     "gateways": {"duration": 0.9},
+    "mred": {"duration": 6, "weight": 0.03},  # an average that follows within seconds
 }
 VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("isred", {"policy": "red"}),
@@ -26,6 +27,9 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("gateways", {"gateway": "drop-tail"}),
     ("gateways", {"gateway": "dt-ecn-25", "tcp": "sack"}),
     ("gateways", {"gateway": "red-ecn", "scenario": "C"}),
+    ("mred", {"side": "mred"}),
+    ("mred", {"side": "red"}),
+    ("mred", {"side": "mred", "scenario": "decrease", "low": 0.5, "high": 1, "timer": 0.005}),
 ]
 
 
@@ -80,6 +84,46 @@ def test_another_seed_gives_another_run_and_the_same_seed_the_same() -> None:
     assert hashes[0] == hashes[1] != hashes[2]
 
 
+def test_the_edges_of_the_experiment_make_jumbo_frames() -> None:
+    """Two flows of full segments of 500 bytes: six fit into 3000 (40 + 6·490 = 2980), and short acknowledgements travel with them."""
+    got = experiment("mred", queue="ns3", side="red", duration=10, flows=0)
+    made = got["edge"]
+    print(made, got["results"]["throughput_percent"])
+    assert made["jumbo_packets"] > 50 * made["packets_alone"] and made["jumbo_packets"] > 5 * made["jumbo_frames"]
+    assert 70 < got["results"]["throughput_percent"] < 100
+    alone = experiment("mred", queue="ns3", side="red", duration=10, flows=0, timer=0)
+    assert alone["edge"]["jumbo_frames"] == 0 and alone["edge"]["packets_alone"] > 1000
+
+
+@pytest.mark.parametrize("side", ["mred", "red"])
+def test_losses_are_counted_in_packets(side: str) -> None:
+    """What comes is sent, dropped or still there; halves and seconds add up; MRED cuts packets out, RED drops whole frames early."""
+    got = experiment("mred", queue="rtl", check="off", side=side, duration=8, weight=0.03)
+    r, seconds = got["results"], got["series"]
+    print({k: v for k, v in r.items() if isinstance(v, (int, float)) and v})
+    causes = {c: r[c] for c in ("early", "forced", "overflow", "partial")}
+    assert r["dropped"] == sum(causes.values()) == sum(seconds["drops_per_s"])
+    assert r["arrived"] == sum(seconds["arrivals_per_s"]) > 5 * r["arrived_frames"]
+    # the queue holds 60,000 bytes, of which a packet has 54 and more
+    assert 0 <= r["arrived"] - r["dropped"] - r["sent"] < 60_000 / 54
+    first, second = (
+        100 * sum(seconds["drops_per_s"][a : a + 4]) / sum(seconds["arrivals_per_s"][a : a + 4]) for a in (0, 4)
+    )
+    assert abs(first - r["loss_first_percent"]) < 1e-6 and abs(second - r["loss_second_percent"]) < 1e-6
+    assert second > first and r["throughput_half_percent"] < r["throughput_percent"] < 100
+    assert r["utilisation_percent"] == r["throughput_percent"]
+    assert r["partial"] > 50 > r["early"] if side == "mred" else r["partial"] == 0 and r["early"] > 50
+
+
+def test_congestion_falls_when_the_new_flows_have_ended() -> None:
+    """`decrease`: they begin with the others and carry their share of the link in half of the time."""
+    for scenario, sign in (("increase", -1), ("decrease", 1)):
+        r = experiment("mred", queue="ns3", side="red", scenario=scenario, duration=30)["results"]
+        assert (r["queue_first"] - r["queue_second"]) * sign > 3 and (
+            r["loss_first_percent"] - r["loss_second_percent"]
+        ) * sign > 2
+
+
 BAD: list[tuple[str, list[str], int, str]] = [
     ("isred", ["--sorces=3"], 2, "unknown parameter --sorces"),
     ("isred", ["--sources=2"], 2, "must be 3 to 1000"),
@@ -96,6 +140,15 @@ BAD: list[tuple[str, list[str], int, str]] = [
     ("fn-red", ["--ws=5000"], 2, "must be 1 to 4096"),
     ("gateways", ["--scenario=G"], 2, "must be one of A, B"),
     ("gateways", ["--gateway=drop-front"], 2, "no golden model"),
+    ("mred", ["--jumbo=on"], 2, "unknown parameter --jumbo"),
+    ("mred", ["--scenario=up"], 2, "must be one of increase, decrease"),
+    ("mred", ["--mtu=1019"], 2, "--mtu=1019 must be 1020 to 9216"),
+    ("mred", ["--size=1500"], 2, "--mtu=3000 must be 3020 to 9216"),
+    ("mred", ["--low=0.7"], 2, "--low may not exceed --high"),
+    ("mred", ["--timer=0.1"], 2, "must be 0 to 0.067"),
+    ("mred", ["--max=21"], 2, "may not exceed"),
+    ("mred", ["--queue=ns3"], 1, "ns-3 has no queue like this"),
+    ("mred", ["--model=/nowhere/libweir_model.so"], 1, "the cycle model is missing"),
     ("gateways", ["--out=/nowhere/x.json", "--queue=golden", "--duration=0.2"], 1, "cannot be written"),
 ]
 

@@ -8,13 +8,17 @@
 #include <iostream>
 
 #include "../tcp/tcp-classic.h"
+#include "../weir/frames.h"
+#include "edges.h"
 #include "ns3/bulk-send-helper.h"
 #include "ns3/config.h"
 #include "ns3/boolean.h"
 #include "ns3/global-value.h"
 #include "ns3/internet-stack-helper.h"
 #include "ns3/ipv4-address-helper.h"
+#include "ns3/ipv4-queue-disc-item.h"
 #include "ns3/ipv4-static-routing-helper.h"
+#include "ns3/net-device-queue-interface.h"
 #include "ns3/packet-sink-helper.h"
 #include "ns3/packet-sink.h"
 #include "ns3/point-to-point-helper.h"
@@ -23,6 +27,7 @@
 #include "ns3/string.h"
 #include "ns3/tcp-socket-base.h"
 #include "ns3/traffic-control-helper.h"
+#include "ns3/traffic-control-layer.h"
 #include "ns3/uinteger.h"
 #include "sessions.h"
 
@@ -34,15 +39,18 @@ namespace {
 
 constexpr uint32_t headers = 14 + 20 + 20;  ///< Ethernet, IPv4, TCP
 constexpr uint16_t port = 5001;
+constexpr int ethernetNotPpp = 14 - 2;  ///< what an Ethernet header is longer than that of ns-3's device
 
 class Network {
  public:
   Network(const Options &options, const NetworkConfig &config)
-      : options_(options), config_(config), log_(options.number("sample"), config.threshold, options.text("arrivals") == "on") {}
+      : options_(options), config_(config), log_(options.number("sample"), config.threshold, options.text("arrivals") == "on") {
+    if (config.edges) log_.halve(config.half);
+  }
 
   void build() {
     const uint32_t segment = config_.packetBytes - headers;
-    GlobalValue::Bind("ChecksumEnabled", BooleanValue(options_.text("queue") == "rtl"));
+    GlobalValue::Bind("ChecksumEnabled", BooleanValue(options_.text("queue") == "rtl" || config_.edges));
     RngSeedManager::SetSeed(1);
     RngSeedManager::SetRun(options_.whole("seed"));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
@@ -61,6 +69,7 @@ class Network {
     routers_.Create(2);
     internet_.Install(routers_);
     bottleneck();
+    if (config_.edges) edges_ = std::make_unique<Edges>(routers_, *config_.edges, config_.edgeRate);
     for (size_t i = 0; i < config_.flows.size(); ++i) flow(config_.flows[i], static_cast<uint32_t>(i));
   }
 
@@ -90,7 +99,8 @@ class Network {
     }
     return "{\"experiment\": " + jsonText(config_.name) + ",\n\"parameters\": " + options_.json() +
            ",\n\"results\": " + log_.json(config_.queue.rate, config_.duration, config_.queue.overhead) +
-           ",\n\"goodput_bytes\": " + std::to_string(received) + config_.extra + ",\n\"core\": " + core +
+           ",\n\"goodput_bytes\": " + std::to_string(received) + config_.extra +
+           (edges_ ? ",\n\"edge\": " + edges_->made.json() : "") + ",\n\"core\": " + core +
            ",\n\"wall_s\": " + jsonNumber(wall_) + ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) +
            ",\n\"series\": " + log_.series() + (options_.text("arrivals") == "on" ? ",\n\"arrivals\": " + log_.arrivals() : "") + "}\n";
   }
@@ -118,17 +128,40 @@ class Network {
                                           }));
       DynamicCast<PointToPointNetDevice>(devices.Get(1))->GetQueue()->SetAttribute("MaxSize", StringValue("100000p"));
     }
+    if (config_.edges) domain(devices);
     Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
     const auto interfaces = addresses.Assign(devices);
     route(routers_.Get(0), "10.2.0.0", interfaces.GetAddress(1), interfaces.Get(0).second);
     route(routers_.Get(1), "10.1.0.0", interfaces.GetAddress(0), interfaces.Get(1).second);
   }
 
+  /// The link carries jumbo frames: their size, what comes over it, and the queue of its other direction.
+  void domain(const NetDeviceContainer &devices) {
+    for (uint32_t end = 0; end < 2; ++end) devices.Get(end)->SetMtu(static_cast<uint16_t>(config_.edges->bytes - frameHeaderBytes));
+    const auto far = DynamicCast<PointToPointNetDevice>(devices.Get(1));
+    far->TraceConnectWithoutContext("PhyRxEnd", Callback<void, Ptr<const Packet>>([this](Ptr<const Packet> packet) {
+                                      log_.received(now(), packet->GetSize() + ethernetNotPpp);
+                                    }));
+    if (config_.back.type.empty()) return;
+    far->GetQueue()->SetAttribute("MaxSize", StringValue("1p"));  // what waits, waits in the queue disc
+    if (!far->GetObject<NetDeviceQueueInterface>()) {
+      const auto interface = CreateObject<NetDeviceQueueInterface>();
+      interface->GetTxQueue(0)->ConnectQueueTraces(far->GetQueue());
+      far->AggregateObject(interface);
+    }
+    ObjectFactory factory(config_.back.type);
+    for (const auto &[name, value] : config_.back.attributes) factory.Set(name, StringValue(value));
+    const auto disc = factory.Create<QueueDisc>();
+    const auto control = routers_.Get(1)->GetObject<TrafficControlLayer>();
+    control->SetRootQueueDiscOnDevice(far, disc);
+  }
+
   /// The same link with a queue disc of ns-3. Its frames are those of PPP; the rate is scaled so that a full segment takes
   /// as long as the Ethernet frame does in the Weir link.
   NetDeviceContainer disc() {
     if (config_.disc.type.empty()) throw std::runtime_error("ns-3 has no queue like this; take --queue golden");
-    const double scale = (config_.packetBytes - 14 + 2) / static_cast<double>(int(config_.packetBytes) + config_.queue.overhead);
+    const uint32_t full = config_.edges ? config_.edges->bytes : config_.packetBytes;
+    const double scale = (int(full) - ethernetNotPpp) / static_cast<double>(int(full) + config_.queue.overhead);
     PointToPointHelper link;
     link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(std::llround(config_.queue.rate * scale))));
     link.SetChannelAttribute("Delay", TimeValue(Seconds(config_.delay)));
@@ -142,7 +175,7 @@ class Network {
       Config::SetDefault(config_.disc.type + "::" + name, StringValue(value));
     disc_ = control.Install(devices.Get(0)).Get(0);
     disc_->TraceConnectWithoutContext("Enqueue", Callback<void, Ptr<const QueueDiscItem>>([this](Ptr<const QueueDiscItem> item) {
-      log_.arrival(now(), frame(item), disc_->GetNBytes() + 14 * disc_->GetNPackets() - frame(item), disc_->GetNPackets() - 1);
+      log_.arrival(now(), frame(item), disc_->GetNBytes() + 14 * disc_->GetNPackets() - frame(item), disc_->GetNPackets() - 1, packets(item));
     }));
     disc_->TraceConnectWithoutContext("DropBeforeEnqueue", Callback<void, Ptr<const QueueDiscItem>, const char *>(
                                           [this](Ptr<const QueueDiscItem> item, const char *why) { lost(item, why); }));
@@ -155,12 +188,19 @@ class Network {
   }
 
   void lost(Ptr<const QueueDiscItem> item, const std::string &why) {
-    log_.arrival(now(), frame(item), disc_->GetNBytes() + 14 * disc_->GetNPackets(), disc_->GetNPackets());
+    log_.arrival(now(), frame(item), disc_->GetNBytes() + 14 * disc_->GetNPackets(), disc_->GetNPackets(), packets(item));
     const bool early = why.find("nforced") != std::string::npos, forced = why == "Forced drop";
-    log_.dropped(now(), frame(item), early ? 1 : forced ? 2 : 3);
+    log_.dropped(now(), frame(item), early ? 1 : forced ? 2 : 3, packets(item));
   }
 
   static uint32_t frame(Ptr<const QueueDiscItem> item) { return item->GetSize() + 14; }
+  uint32_t packets(Ptr<const QueueDiscItem> item) const {
+    const auto ip = DynamicCast<const Ipv4QueueDiscItem>(item);
+    if (!config_.edges || !ip) return 1;
+    const auto packet = ip->GetPacket()->Copy();  // its header is beside it
+    packet->AddHeader(ip->GetHeader());
+    return PacketsIn(packet);
+  }
   static double now() { return Simulator::Now().GetSeconds(); }
 
   static void route(Ptr<Node> node, const char *network, Ipv4Address next, uint32_t interface) {
@@ -175,7 +215,7 @@ class Network {
     link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("100000p"));
     link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(std::llround(rate))));
     link.SetChannelAttribute("Delay", TimeValue(Seconds(delay)));
-    const auto devices = link.Install(node, routers_.Get(side));
+    const auto devices = link.Install(node, edges_ ? edges_->nodes.Get(side) : routers_.Get(side));
     char base[32];
     std::snprintf(base, sizeof base, "10.%u.%u.%u", side + 1, index / 64, index % 64 * 4);
     Ipv4AddressHelper addresses(Ipv4Address(base), "255.255.255.252");
@@ -188,12 +228,12 @@ class Network {
   void flow(const Flow &f, uint32_t index) {
     const auto source = CreateObject<Node>(), sink = CreateObject<Node>();
     internet_.Install(NodeContainer(source, sink));
-    access(source, 0, index, f.rate, f.nearDelay);
-    const Ipv4Address to = access(sink, 1, index, f.rate, f.farDelay);
+    access(source, f.back, index, f.rate, f.nearDelay);
+    const Ipv4Address to = access(sink, !f.back, index, f.rate, f.farDelay);
     const TypeId sending = InstallTcp(source, config_.tcp), receiving = InstallTcp(sink, config_.tcp);
     PacketSinkHelper sinks(receiving.GetName(), InetSocketAddress(Ipv4Address::GetAny(), port));
     const auto received = sinks.Install(sink);
-    sinks_.push_back(DynamicCast<PacketSink>(received.Get(0)));
+    if (!f.back) sinks_.push_back(DynamicCast<PacketSink>(received.Get(0)));
     const auto application = CreateObject<Sessions>(f, sending, InetSocketAddress(to, port), config_.packetBytes - headers);
     source->AddApplication(application);
     application->SetStartTime(Seconds(f.start));
@@ -207,6 +247,7 @@ class Network {
   NodeContainer routers_;
   Ptr<WeirNetDevice> device_;
   Ptr<QueueDisc> disc_;
+  std::unique_ptr<Edges> edges_;
   std::vector<Ptr<PacketSink>> sinks_;
   double wall_ = 0;
 };

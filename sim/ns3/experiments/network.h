@@ -5,7 +5,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
+#include "../weir/edge-net-device.h"
 #include "../weir/weir-net-device.h"
 #include "ns3/application.h"
 #include "ns3/ipv4-address.h"
@@ -22,6 +24,8 @@ struct Flow {
   double nearDelay = 0.001, farDelay = 0.001;  ///< s
   double start = 0, stop = 0;     ///< s; stop 0: at the end
   bool ecn = false;
+  bool back = false;              ///< from right to left, against the bottleneck
+  uint64_t bytes = 0;             ///< sends so many; 0: without an end
   /// Sends: 0 as much as it can; else sessions of Pareto size, this many seconds apart in the mean.
   double every = 0;
   double meanBytes = 10000, shape = 1.5;
@@ -47,6 +51,11 @@ struct NetworkConfig {
   double minRto = 0.2;
   double threshold = 0;           ///< of Pr(Q <= threshold), bytes
   std::vector<Flow> flows;
+  /// Jumbo frames between the routers, made and split at edges of their own; the queue counts each as one frame.
+  std::optional<EdgeLimits> edges;
+  double edgeRate = 1e8;          ///< of the links between edge and router, bit/s
+  Disc back;                      ///< of the bottleneck link's other direction; empty type: a queue that drops nothing
+  double half = 0;                ///< s; with edges: results of the time before and after it
   std::string extra;              ///< more members for the result's JSON object, each with a comma before it
 };
 

@@ -18,16 +18,17 @@ void Moments::add(double value, double weight) {
 
 double Moments::deviation() const { return weight_ > 0 ? std::sqrt(squares_ / weight_) : 0; }
 
-void QueueLog::count(std::vector<uint64_t> &bins, double at) {
+void QueueLog::count(std::vector<uint64_t> &bins, double at, uint32_t packets) {
   const auto bin = static_cast<size_t>(std::max(at, 0.0));
   if (bins.size() <= bin) bins.resize(bin + 1);
-  ++bins[bin];
+  bins[bin] += packets;
 }
 
 /// The queue stayed as it was until `at`.
 void QueueLog::hold(double at) {
   const double time = at - lastAt_;
   bytesTime_.add(bytes_, time);
+  half(at).queue.add(packets_, time);
   if (time > 0 && bytes_ <= threshold_) belowTime_ += time;
   lastAt_ = std::max(lastAt_, at);
   point(at);
@@ -52,52 +53,85 @@ void QueueLog::end(double at) {
 void QueueLog::replay(const Record &r) {
   const unsigned kind = r[1] >> 20 & 3, action = r[1] >> 22 & 3, cause = r[1] >> 24 & 15;
   const double at = (static_cast<double>(r[0] | uint64_t{r[1] & 0xFFFF} << 32) - epochNs) * 1e-9;
-  const uint32_t length = r[2] & 0x3FFF, packets = r[4] & 0xFFFF;
+  const uint32_t length = r[2] & 0x3FFF, packets = frames_ ? r[4] >> 16 : r[4] & 0xFFFF;
   if (kind == 1) {
+    if (action == 2 && cause == 6) cut(at, length, r[3], packets);
     if (action != 2) sent(at, length, r[3], packets);
     return;
   }
+  const uint32_t inside = std::max<uint32_t>(1, r[2] >> 22 & 511);
   const double seen = static_cast<double>(uint64_t{r[5]} << 11 | r[6] >> 21) / (1 << 22);
   if (fn_)
     rate_.add(seen * 8e9 / (1 << 20));  // R, bit/s
   else
-    average(seen);
-  arrival(at, length, r[3], packets);
-  if (action == 2) dropped(at, length, cause);
+    average(at, seen);
+  arrival(at, length, r[3], packets, inside);
+  if (action == 2) dropped(at, length, cause, inside);
   if (action == 1) marked();
 }
 
-void QueueLog::average(double value) {
+void QueueLog::average(double at, double value) {
   average_ = value;
   averageSeen_.add(value);
+  half(at).average.add(value);
 }
 
-void QueueLog::arrival(double at, uint32_t length, uint32_t bytesBefore, uint32_t packetsBefore) {
+void QueueLog::arrival(double at, uint32_t length, uint32_t bytesBefore, uint32_t packetsBefore, uint32_t packets) {
   hold(at);
-  ++arrived_, arrivedBytes_ += length;
+  arrived_ += packets, arrivedBytes_ += length, ++arrivedFrames_;
+  half(at).arrived += packets;
   if (each_) all_.emplace_back(at, length);
   bytesSeen_.add(bytesBefore), packetsSeen_.add(packetsBefore);
   below_ += bytesBefore <= threshold_;
   bytes_ = bytesBefore + length, packets_ = packetsBefore + 1;
   most_ = std::max(most_, packetsBefore);
-  count(arrivals_, at);
+  count(arrivals_, at, packets);
 }
 
-void QueueLog::dropped(double at, uint32_t length, unsigned cause) {
-  ++drops_[cause & 3], droppedBytes_ += length;
+void QueueLog::dropped(double at, uint32_t length, unsigned cause, uint32_t packets) {
+  drops_[cause & 3] += packets, droppedBytes_ += length;
+  half(at).dropped += packets;
   bytes_ -= std::min(bytes_, length), packets_ -= packets_ > 0;
-  count(losses_, at);
+  count(losses_, at, packets);
+}
+
+void QueueLog::cut(double at, uint32_t length, uint32_t bytesAfter, uint32_t framesAfter) {
+  ++partial_, droppedBytes_ += length;
+  ++half(at).dropped;
+  count(losses_, at, 1);
+  left(at, bytesAfter, framesAfter);
 }
 
 void QueueLog::sent(double at, uint32_t length, uint32_t bytesAfter, uint32_t packetsAfter) {
-  hold(at);
   ++sent_, sentBytes_ += length;
+  left(at, bytesAfter, packetsAfter);
+}
+
+void QueueLog::left(double at, uint32_t bytesAfter, uint32_t packetsAfter) {
+  hold(at);
   bytes_ = bytesAfter, packets_ = packetsAfter;
 }
 
+std::string QueueLog::halves(double rate, double duration) const {
+  std::string out;
+  const auto put = [&out](const std::string &name, double value) { out += ", " + jsonText(name) + ": " + jsonNumber(value); };
+  const auto share = [=](uint64_t bytes) { return 800.0 * static_cast<double>(bytes) / rate / duration; };
+  put("arrived_frames", arrivedFrames_), put("partial", partial_);
+  put("throughput_half_percent", share(halves_[0].linkBytes));
+  put("throughput_percent", share(halves_[0].linkBytes + halves_[1].linkBytes));
+  for (int n = 0; n < 2; ++n) {
+    const Half &h = halves_[n];
+    const std::string which = n ? "second" : "first";
+    put("loss_" + which + "_percent", h.arrived ? 100.0 * static_cast<double>(h.dropped) / static_cast<double>(h.arrived) : 0);
+    put("average_" + which, h.average.mean()), put("queue_" + which, h.queue.mean());
+  }
+  return out;
+}
+
 std::string QueueLog::json(double rate, double duration, int overhead) const {
-  const uint64_t dropped = drops_[0] + drops_[1] + drops_[2] + drops_[3];
-  const double wire = 8.0 * (static_cast<double>(sentBytes_) + static_cast<double>(overhead) * sent_);
+  const uint64_t dropped = drops_[0] + drops_[1] + drops_[2] + drops_[3] + partial_;
+  const double sent = static_cast<double>(sentBytes_) + static_cast<double>(overhead) * sent_;
+  const double wire = 8 * (frames_ ? static_cast<double>(halves_[0].linkBytes + halves_[1].linkBytes) : sent);
   std::string out = "{";
   const auto put = [&out](const char *name, double value) {
     out += (out.size() > 1 ? ", " : "") + jsonText(name) + ": " + jsonNumber(value);
@@ -114,7 +148,7 @@ std::string QueueLog::json(double rate, double duration, int overhead) const {
   put("rate_mean", rate_.mean()), put("rate_sd", rate_.deviation());
   put("below_threshold", arrived_ ? static_cast<double>(below_) / arrived_ : 1);
   put("below_threshold_time", lastAt_ > 0 ? belowTime_ / lastAt_ : 1);
-  return out + "}";
+  return out + (frames_ ? halves(rate, duration) : "") + "}";
 }
 
 std::string QueueLog::series() const {

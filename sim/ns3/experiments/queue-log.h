@@ -29,13 +29,19 @@ class QueueLog {
   /// `each`: keep every arrival.
   QueueLog(double sample, double threshold, bool each) : sample_(sample), threshold_(threshold), each_(each) {}
 
+  /// The queue counts frames, its link carries jumbo frames: packets are counted one by one, and results of the time before and
+  /// after `half` told.
+  void halve(double half) { half_ = half, frames_ = true; }
   /// A record of a Weir queue; `fn`: its average is FN's rate. They are taken in the order of their times at the end.
   void record(const Record &record, bool fn) { records_.push_back(record), fn_ = fn; }
-  void arrival(double at, uint32_t length, uint32_t bytesBefore, uint32_t packetsBefore);
-  void dropped(double at, uint32_t length, unsigned cause);
+  /// `packets`: in the frame, of which the queue counts one.
+  void arrival(double at, uint32_t length, uint32_t bytesBefore, uint32_t packetsBefore, uint32_t packets = 1);
+  void dropped(double at, uint32_t length, unsigned cause, uint32_t packets = 1);
   void marked() { ++marked_; }
   void sent(double at, uint32_t length, uint32_t bytesAfter, uint32_t packetsAfter);
-  void average(double value);
+  /// A frame came over the link (with jumbo frames).
+  void received(double at, uint32_t length) { half(at).linkBytes += length; }
+  void average(double at, double value);
   void end(double at);
 
   /// JSON object of the results; `rate` of the link in bit/s, `duration` in s.
@@ -49,10 +55,20 @@ class QueueLog {
   struct Point {
     double at, packets, average;
   };
+  /// Of the time before or after the half.
+  struct Half {
+    uint64_t arrived = 0, dropped = 0, linkBytes = 0;
+    Moments average, queue;
+  };
+  Half &half(double at) { return halves_[at >= half_]; }
+  /// A packet of a jumbo frame that waits is dropped.
+  void cut(double at, uint32_t length, uint32_t bytesAfter, uint32_t framesAfter);
+  void left(double at, uint32_t bytesAfter, uint32_t packetsAfter);
+  std::string halves(double rate, double duration) const;
   void replay(const Record &record);
   void hold(double at);
   void point(double at);
-  static void count(std::vector<uint64_t> &bins, double at);
+  static void count(std::vector<uint64_t> &bins, double at, uint32_t packets);
 
   double sample_, threshold_;
   bool each_;
@@ -62,7 +78,10 @@ class QueueLog {
   double lastAt_ = 0, average_ = 0, nextPoint_ = 0, belowTime_ = 0;
   uint32_t bytes_ = 0, packets_ = 0, most_ = 0;
   Moments bytesSeen_, packetsSeen_, bytesTime_, averageSeen_, rate_;
-  bool fn_ = false;
+  bool fn_ = false, frames_ = false;
+  double half_ = 0;
+  Half halves_[2];
+  uint64_t arrivedFrames_ = 0, partial_ = 0;
   std::vector<Record> records_;
   std::vector<Point> points_;
   std::vector<uint64_t> arrivals_, losses_;

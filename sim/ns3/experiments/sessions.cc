@@ -21,7 +21,7 @@ constexpr size_t openMost = 64;  ///< connections of one source that may be open
 void Sessions::StartApplication() {
   if (m_flow.every <= 0) {
     m_socket = Open();
-    m_left[PeekPointer(m_socket)] = endless;
+    m_left[PeekPointer(m_socket)] = m_flow.bytes > 0 ? m_flow.bytes : endless;
     return;
   }
   m_gap = CreateObject<ExponentialRandomVariable>();
