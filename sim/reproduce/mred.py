@@ -7,14 +7,23 @@ from experiment import Claim, Table, Value
 #: throughput at half of the time and at its end, loss in either half, all in percent
 _NAMES = ("throughput_half_percent", "throughput_percent", "loss_first_percent", "loss_second_percent")
 _PRINTED = {"mred": (42.45, 91.7, 0.69, 8.24), "red": (41.06, 90.20, 0.90, 8.50)}
-_METRICS = (*_NAMES, "loss_percent", "average_first", "average_second", "overflow", "partial", "goodput_bytes")
+_METRICS = (
+    *_NAMES,
+    "loss_percent",
+    "loss_bits_percent",
+    "average_first",
+    "average_second",
+    "overflow",
+    "partial",
+    "goodput_bytes",
+)
 _SIDES: dict[str, dict[str, Value]] = {"red": {"side": "red"}, "mred": {"side": "mred"}}
 _UP, _DOWN = ("increase",), ("decrease",)
 _CLAIMS = (
-    Claim("loss-end", "congestion rises: in the second half MRED with DDF loses a smaller share of the packets than RED with tail drop", "loss_second_percent", -1, "mred", "red", _UP),
-    Claim("loss-half", "in the first half too", "loss_first_percent", -1, "mred", "red", _UP),
+    Claim("loss-end", "congestion rises: in the second half MRED with DDF loses a smaller share of the packets than RED", "loss_second_percent", -1, "mred", "red", _UP),
+    Claim("loss-half", "congestion rises: it does in the first half too", "loss_first_percent", -1, "mred", "red", _UP),
     Claim("throughput-end", "congestion rises: more throughput at the end", "throughput_percent", 1, "mred", "red", _UP),
-    Claim("throughput-half", "at half of the time too", "throughput_half_percent", 1, "mred", "red", _UP),
+    Claim("throughput-half", "congestion rises: more throughput at half of the time too", "throughput_half_percent", 1, "mred", "red", _UP),
     Claim("average", "congestion rises: the average is kept lower, away from max", "average_second", -1, "mred", "red", _UP),
     Claim("loss-fall", "congestion falls: a smaller share of the packets is lost (conclusion; nothing is printed)", "loss_percent", -1, "mred", "red", _DOWN),
     Claim("throughput-fall", "congestion falls: more throughput (conclusion; nothing is printed)", "throughput_percent", 1, "mred", "red", _DOWN),

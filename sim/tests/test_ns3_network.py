@@ -93,6 +93,8 @@ def test_the_edges_of_the_experiment_make_jumbo_frames() -> None:
     assert 70 < got["results"]["throughput_percent"] < 100
     alone = experiment("mred", queue="ns3", side="red", duration=10, flows=0, timer=0)
     assert alone["edge"]["jumbo_frames"] == 0 and alone["edge"]["packets_alone"] > 1000
+    five = experiment("mred", queue="ns3", side="red", duration=10, flows=0, count=5)["edge"]
+    assert 4 * five["jumbo_frames"] < five["jumbo_packets"] <= 5 * five["jumbo_frames"]
 
 
 @pytest.mark.parametrize("side", ["mred", "red"])
@@ -147,6 +149,8 @@ BAD: list[tuple[str, list[str], int, str]] = [
     ("mred", ["--low=0.7"], 2, "--low may not exceed --high"),
     ("mred", ["--timer=0.1"], 2, "must be 0 to 0.067"),
     ("mred", ["--max=21"], 2, "may not exceed"),
+    ("mred", ["--count=449"], 2, "must be 1 to 448"),
+    ("mred", ["--queue=golden", "--count=40", "--size=100", "--duration=3"], 1, "the golden model covers up to 31"),
     ("mred", ["--queue=ns3"], 1, "ns-3 has no queue like this"),
     ("mred", ["--model=/nowhere/libweir_model.so"], 1, "the cycle model is missing"),
     ("gateways", ["--out=/nowhere/x.json", "--queue=golden", "--duration=0.2"], 1, "cannot be written"),

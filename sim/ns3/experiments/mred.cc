@@ -70,6 +70,7 @@ int main(int count, char **words) {
   o.number("delay", 0.02, 0, 10, "of the bottleneck, s");
   o.number("size", 500, 100, 1500, "of a full segment's Ethernet frame, bytes");
   o.number("mtu", 3000, 200, 9216, "of a jumbo frame, Ethernet header included, bytes");
+  o.number("count", 31, 1, 448, "packets of a jumbo frame at most; the golden model covers 31");
   o.number("timer", 0.02, 0, 0.067, "JFET, s: how long a packet waits at an edge for others at most");
   o.text("shape", "on", {"on", "off"}, "the far edge gives packets the spacing back in which they came to the near one");
   o.number("limit", 20, 1, 1000, "of the queue, jumbo frames of --mtu; the core counts their bytes, ns-3 frames of any size");
@@ -104,7 +105,8 @@ int main(int count, char **words) {
   c.windowPackets = static_cast<uint32_t>(o.whole("window")) * packetsIn(mtu, size);
   c.half = o.number("duration") / 2;
   EdgeLimits edges;
-  edges.bytes = mtu, edges.tick = tick, edges.timer = ns3::Seconds(o.number("timer")), edges.shape = o.text("shape") == "on";
+  edges.bytes = mtu, edges.count = static_cast<uint32_t>(o.whole("count"));
+  edges.tick = tick, edges.timer = ns3::Seconds(o.number("timer")), edges.shape = o.text("shape") == "on";
   c.edges = edges;
 
   ns3::RngSeedManager::SetSeed(1);
