@@ -6,6 +6,7 @@
 // Names that are not of the policy: `mred` LOW:HIGH; `jumbo`, the share of frames that are jumbo frames (1); `least` and
 // `most`, packets of a jumbo frame (1, 12); `longest`, bytes of a packet's frame (700); `pause`, ns, the longest between a third of
 // the frames (20000); `ecn-of`, the ECN codepoint of all packets (at random); `entries` on, packets that were dropped before;
+// `type`, EtherType of the other frames, hexadecimal;
 // `unchecked` on, the RTL alone; `print` on, all records; `merge` on; `opaque` on, no transit.
 // Prints arrivals, departures, records compared, frames that left, the most that were held, cycles evaluated; then, without
 // `unchecked`, the two hashes of the RTL and of the golden model alone; exits 1 if they differ.
@@ -30,6 +31,7 @@ struct Load {
   unsigned least = 1, most = 12;
   uint32_t longest = 700, pause = 20000;
   int ecn = -1;
+  unsigned type = 0x0800;
   bool entries = false, checked = true, print = false;
 };
 
@@ -40,7 +42,11 @@ class Traffic {
   double share() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
 
   Bytes frame() {
-    if (share() >= load_.jumbo) return packet(static_cast<unsigned>(below(4)));
+    if (share() >= load_.jumbo) {
+      Bytes alone = packet(static_cast<unsigned>(below(4)));
+      alone[12] = static_cast<uint8_t>(load_.type >> 8), alone[13] = static_cast<uint8_t>(load_.type);
+      return alone;
+    }
     const size_t count = load_.least > 1 || below(8) ? load_.least + below(load_.most - load_.least + 1) : 1;
     std::vector<Bytes> frames;
     const bool mixed = below(2);
@@ -119,6 +125,7 @@ int main(int count, char **words) {
         setup.mred = true, setup.mredLow = std::stod(value), setup.mredHigh = std::stod(value.substr(value.find(':') + 1));
       else if (name == "jumbo") load.jumbo = std::stod(value);
       else if (name == "pause") load.pause = static_cast<uint32_t>(std::stoul(value));
+      else if (name == "type") load.type = static_cast<unsigned>(std::stoul(value, nullptr, 16));
       else if (name == "least") load.least = static_cast<unsigned>(std::stoul(value));
       else if (name == "most") load.most = static_cast<unsigned>(std::stoul(value));
       else if (name == "longest") load.longest = static_cast<uint32_t>(std::stoul(value));

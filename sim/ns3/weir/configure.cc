@@ -104,6 +104,9 @@ void configureCore(struct weir *device, const Setup &setup) {
 }
 
 void Merging::admit(const uint8_t *frame, uint32_t length) const {
+  const unsigned type = length < golden::ethernetBytes ? 0 : frame[12] << 8 | frame[13];
+  if (transit_ && (type == 0x88B5 || type == 0x8100 || type == 0x88A8))
+    throw std::runtime_error("a queue with jumbo frames in transit takes frames in the L3 form and without VLAN tags only");
   if (!(on_ || transit_) || !golden::isJumbo(frame, length)) return;
   if (on_) throw std::runtime_error("a queue that merges takes no jumbo frames");
   golden::readTransit(frame, length, false);
@@ -112,8 +115,8 @@ void Merging::admit(const uint8_t *frame, uint32_t length) const {
 golden::Incoming Merging::keep(const uint8_t *frame, uint32_t length) {
   const uint64_t number = number_++;
   const bool jumbo = transit(frame, length);
-  if (!on_ && !jumbo) return {};
   admit(frame, length);
+  if (!on_ && !jumbo) return {};
   frames_.emplace_hint(frames_.end(), number, golden::Bytes(frame, frame + length));
   if (jumbo) return {{}, golden::readTransit(frame, length, true)};
   return {golden::inspect(frame, length), {}};
