@@ -1,8 +1,8 @@
 #include "edges.h"
 
+#include "links.h"
 #include "ns3/internet-stack-helper.h"
 #include "ns3/ipv4-address-helper.h"
-#include "ns3/ipv4-static-routing-helper.h"
 
 using namespace ns3;
 
@@ -23,11 +23,8 @@ Edges::Edges(const NodeContainer &routers, const EdgeLimits &limits, double rate
     const auto devices = InstallEdge(nodes.Get(side), routers.Get(side), limits, rate, Seconds(0));
     const auto interfaces = addresses.Assign(devices);
     addresses.NewNetwork();
-    Ipv4StaticRoutingHelper helper;
-    helper.GetStaticRouting(nodes.Get(side)->GetObject<Ipv4>())
-        ->AddNetworkRouteTo(hosts[1 - side], mask, interfaces.GetAddress(1), interfaces.Get(0).second);
-    helper.GetStaticRouting(routers.Get(side)->GetObject<Ipv4>())
-        ->AddNetworkRouteTo(hosts[side], mask, interfaces.GetAddress(0), interfaces.Get(1).second);
+    route(nodes.Get(side), hosts[1 - side], interfaces.GetAddress(1), interfaces.Get(0).second);
+    route(routers.Get(side), hosts[side], interfaces.GetAddress(0), interfaces.Get(1).second);
     const auto device = DynamicCast<EdgeNetDevice>(devices.Get(0));
     device->AddClass(hosts[1 - side], mask);
     if (side == 0)

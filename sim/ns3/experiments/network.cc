@@ -10,15 +10,12 @@
 #include "../tcp/tcp-classic.h"
 #include "../weir/frames.h"
 #include "edges.h"
-#include "ns3/bulk-send-helper.h"
 #include "ns3/config.h"
 #include "ns3/boolean.h"
 #include "ns3/global-value.h"
 #include "ns3/internet-stack-helper.h"
 #include "ns3/ipv4-address-helper.h"
 #include "ns3/ipv4-queue-disc-item.h"
-#include "ns3/ipv4-static-routing-helper.h"
-#include "ns3/net-device-queue-interface.h"
 #include "ns3/packet-sink-helper.h"
 #include "ns3/packet-sink.h"
 #include "ns3/point-to-point-helper.h"
@@ -26,8 +23,6 @@
 #include "ns3/simulator.h"
 #include "ns3/string.h"
 #include "ns3/tcp-socket-base.h"
-#include "ns3/traffic-control-helper.h"
-#include "ns3/traffic-control-layer.h"
 #include "ns3/uinteger.h"
 #include "sessions.h"
 
@@ -142,18 +137,7 @@ class Network {
     far->TraceConnectWithoutContext("PhyRxEnd", Callback<void, Ptr<const Packet>>([this](Ptr<const Packet> packet) {
                                       log_.received(now(), packet->GetSize() + ethernetNotPpp);
                                     }));
-    if (config_.back.type.empty()) return;
-    far->GetQueue()->SetAttribute("MaxSize", StringValue("1p"));  // what waits, waits in the queue disc
-    if (!far->GetObject<NetDeviceQueueInterface>()) {
-      const auto interface = CreateObject<NetDeviceQueueInterface>();
-      interface->GetTxQueue(0)->ConnectQueueTraces(far->GetQueue());
-      far->AggregateObject(interface);
-    }
-    ObjectFactory factory(config_.back.type);
-    for (const auto &[name, value] : config_.back.attributes) factory.Set(name, StringValue(value));
-    const auto disc = factory.Create<QueueDisc>();
-    const auto control = routers_.Get(1)->GetObject<TrafficControlLayer>();
-    control->SetRootQueueDiscOnDevice(far, disc);
+    if (!config_.back.type.empty()) installDisc(far, config_.back);
   }
 
   /// The same link with a queue disc of ns-3. Its frames are those of PPP; the rate is scaled so that a full segment takes
@@ -165,15 +149,9 @@ class Network {
     PointToPointHelper link;
     link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(std::llround(config_.queue.rate * scale))));
     link.SetChannelAttribute("Delay", TimeValue(Seconds(config_.delay)));
-    link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("1p"));
     const auto devices = link.Install(routers_);
     DynamicCast<PointToPointNetDevice>(devices.Get(1))->GetQueue()->SetAttribute("MaxSize", StringValue("100000p"));
-    ObjectFactory factory(config_.disc.type);
-    TrafficControlHelper control;
-    control.SetRootQueueDisc(config_.disc.type);
-    for (const auto &[name, value] : config_.disc.attributes)
-      Config::SetDefault(config_.disc.type + "::" + name, StringValue(value));
-    disc_ = control.Install(devices.Get(0)).Get(0);
+    disc_ = installDisc(DynamicCast<PointToPointNetDevice>(devices.Get(0)), config_.disc);
     disc_->TraceConnectWithoutContext("Enqueue", Callback<void, Ptr<const QueueDiscItem>>([this](Ptr<const QueueDiscItem> item) {
       log_.arrival(now(), frame(item), disc_->GetNBytes() + 14 * disc_->GetNPackets() - frame(item), disc_->GetNPackets() - 1, packets(item));
     }));
@@ -203,33 +181,12 @@ class Network {
   }
   static double now() { return Simulator::Now().GetSeconds(); }
 
-  static void route(Ptr<Node> node, const char *network, Ipv4Address next, uint32_t interface) {
-    Ipv4StaticRoutingHelper helper;
-    helper.GetStaticRouting(node->GetObject<Ipv4>())
-        ->AddNetworkRouteTo(Ipv4Address(network), Ipv4Mask("255.255.0.0"), next, interface);
-  }
-
-  Ipv4Address access(Ptr<Node> node, uint32_t side, uint32_t index, double rate, double delay) {
-    PointToPointHelper link;
-    link.DisableFlowControl();  // no queue disc: nothing but the bottleneck drops
-    link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("100000p"));
-    link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(std::llround(rate))));
-    link.SetChannelAttribute("Delay", TimeValue(Seconds(delay)));
-    const auto devices = link.Install(node, edges_ ? edges_->nodes.Get(side) : routers_.Get(side));
-    char base[32];
-    std::snprintf(base, sizeof base, "10.%u.%u.%u", side + 1, index / 64, index % 64 * 4);
-    Ipv4AddressHelper addresses(Ipv4Address(base), "255.255.255.252");
-    const auto interfaces = addresses.Assign(devices);
-    Ipv4StaticRoutingHelper helper;
-    helper.GetStaticRouting(node->GetObject<Ipv4>())->SetDefaultRoute(interfaces.GetAddress(1), interfaces.Get(0).second);
-    return interfaces.GetAddress(0);
-  }
-
   void flow(const Flow &f, uint32_t index) {
     const auto source = CreateObject<Node>(), sink = CreateObject<Node>();
     internet_.Install(NodeContainer(source, sink));
-    access(source, f.back, index, f.rate, f.nearDelay);
-    const Ipv4Address to = access(sink, !f.back, index, f.rate, f.farDelay);
+    const NodeContainer &ends = edges_ ? edges_->nodes : routers_;
+    access(source, ends.Get(f.back), f.back, index, f.rate, f.nearDelay);
+    const Ipv4Address to = access(sink, ends.Get(!f.back), !f.back, index, f.rate, f.farDelay);
     const TypeId sending = InstallTcp(source, config_.tcp), receiving = InstallTcp(sink, config_.tcp);
     PacketSinkHelper sinks(receiving.GetName(), InetSocketAddress(Ipv4Address::GetAny(), port));
     const auto received = sinks.Install(sink);

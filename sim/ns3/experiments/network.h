@@ -12,7 +12,7 @@
 #include "ns3/application.h"
 #include "ns3/ipv4-address.h"
 #include "ns3/node-container.h"
-#include "ns3/queue-disc.h"
+#include "links.h"
 #include "options.h"
 #include "queue-log.h"
 
@@ -30,12 +30,6 @@ struct Flow {
   double every = 0;
   double meanBytes = 10000, shape = 1.5;
   bool connections = false;       ///< a connection for each session; else all through one
-};
-
-/// A queue disc of ns-3: its type and attributes as text.
-struct Disc {
-  std::string type;
-  std::vector<std::pair<std::string, std::string>> attributes;
 };
 
 struct NetworkConfig {
