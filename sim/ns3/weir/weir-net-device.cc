@@ -116,6 +116,10 @@ void WeirNetDevice::Wake() {
 void WeirNetDevice::Finish() {
   m_bottleneck->runUntil(QueueNs());
   m_bottleneck->finish();
+  const uint64_t out = m_bottleneck->take().size();  // too late to be sent
+  if (m_transit && m_waiting.size() != m_bottleneck->held() + out)
+    throw std::runtime_error("the device waits for " + std::to_string(m_waiting.size()) + " frames, the queue holds " +
+                             std::to_string(m_bottleneck->held() + out));
   if (m_splitter) m_splitter->finish();
   m_wake.Cancel();
 }
