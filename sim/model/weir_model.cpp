@@ -3,6 +3,7 @@
 #include "weir_model.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -18,6 +19,24 @@
 
 #ifndef WEIR_MODEL_PRESET
 #error "WEIR_MODEL_PRESET must name the preset"
+#endif
+/// The clocks of units that may stand still (weir.Gate in hw/): X(name) for each.
+#ifndef WEIR_MODEL_GATES
+#define WEIR_MODEL_GATES(X)
+#endif
+
+#ifdef WEIR_MODEL_CHECK
+#include <cstddef>
+#include <cstdio>
+#include <set>
+
+/// Everything that Verilator keeps of the core, but for its large memories: the table is build.py's.
+struct Member {
+  const char *name;
+  size_t offset, size;
+};
+extern const Member weir_model_members[];
+extern const size_t weir_model_member_count;
 #endif
 
 /// What `Vweir::eval` runs for each change of inputs, without its locks: Verilator's own, like `__Vtrigprevexpr…` below.
@@ -53,6 +72,9 @@ uint64_t nsOfCycle(uint64_t k) { return k / 5 * 32 + k % 5 * 32 / 5; }
 uint64_t cycleOfNs(uint64_t ns) { return ns / 32 * 5 + (ns % 32 * 5 + 31) / 32; }
 uint64_t ceilDiv(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
+/// Of all cores of this process: see WEIR_MODEL_STILL and WEIR_MODEL_STRAYS.
+std::atomic<uint64_t> stillCycles{0}, strayCycles{0};
+
 struct Frame {
   size_t offset;
   uint32_t length;
@@ -82,6 +104,8 @@ struct weir_model {
     settled = cycle + settleCycles;
   }
   void send(size_t count, const uint8_t *bytes, const uint32_t *lengths, const uint64_t *atNs, const uint8_t *flags);
+  /// Whether a gated clock leaves out the next edge, with its `run` as it is.
+  bool stands(bool run) const { return !run && options[WEIR_MODEL_SKIP] && !top->rst; }
   void runTo(uint64_t cycle);
   bool runIdle(uint64_t lastCycle);
   int access(bool write, uint32_t address, uint32_t *value);
@@ -120,6 +144,11 @@ struct weir_model {
   void compactLine();
   void settle();
   void edge();
+#ifdef WEIR_MODEL_CHECK
+  void checkStill();
+  std::vector<uint8_t> before;
+  std::set<const char *> told;
+#endif
   void skipTo(uint64_t limit);
   bool atRest() const;
 
@@ -188,10 +217,53 @@ void weir_model::edge() {
   top->eval();
   if (vcd) vcd->dump(cycle * 6400 + 3200);
 #else
-  top->rootp->__Vtrigprevexpr___TOP__clk__0 = 0;
-  Vweir___024root___eval(top->rootp);
+#ifdef WEIR_MODEL_CHECK
+  checkStill();
+#endif
+  auto &root = *top->rootp;
+  root.__Vtrigprevexpr___TOP__clk__0 = 0;
+#define RISE(gate) top->clk_##gate = 1, root.__Vtrigprevexpr___TOP__clk_##gate##__0 = stands(top->run_##gate);
+  WEIR_MODEL_GATES(RISE)
+#undef RISE
+  Vweir___024root___eval(&root);
 #endif
 }
+
+#ifdef WEIR_MODEL_CHECK
+/// The clocks that are to stand still rise alone: nothing may change. Then all is as it was.
+void weir_model::checkStill() {
+  auto &root = *top->rootp;
+  auto *bytes = reinterpret_cast<uint8_t *>(&root);
+  root.__Vtrigprevexpr___TOP__clk__0 = 1;
+  unsigned still = 0;
+#define STAY(gate) top->clk_##gate = root.__Vtrigprevexpr___TOP__clk_##gate##__0 = 1, still += stands(top->run_##gate);
+  WEIR_MODEL_GATES(STAY)
+#undef STAY
+  if (!still) return;
+  Vweir___024root___eval(&root);  // what follows from the inputs
+  before.clear();
+  for (size_t i = 0; i < weir_model_member_count; ++i) {
+    const Member &m = weir_model_members[i];
+    before.insert(before.end(), bytes + m.offset, bytes + m.offset + m.size);
+  }
+#define RISE(gate) root.__Vtrigprevexpr___TOP__clk_##gate##__0 = !stands(top->run_##gate);
+  WEIR_MODEL_GATES(RISE)
+#undef RISE
+  Vweir___024root___eval(&root);
+  ++stillCycles;
+  bool strays = false;
+  const uint8_t *was = before.data();
+  for (size_t i = 0; i < weir_model_member_count; was += weir_model_members[i++].size) {
+    const Member &m = weir_model_members[i];
+    if (std::memcmp(was, bytes + m.offset, m.size) == 0) continue;
+    std::memcpy(bytes + m.offset, was, m.size);
+    strays = true;
+    if (told.insert(m.name).second)
+      std::fprintf(stderr, "cycle %llu: %s moves while its clock stands still\n", static_cast<unsigned long long>(cycle), m.name);
+  }
+  strayCycles += strays;
+}
+#endif
 
 bool weir_model::wave(const char *path) {
 #ifdef WEIR_MODEL_WAVE
@@ -532,6 +604,8 @@ WEIR_API uint64_t weir_model_get(const weir_model *m, int number) {
     case WEIR_MODEL_TRACE_RECORDS: return m->traceRecords;
     case WEIR_MODEL_LINE_FREE_NS: return m->lineFreeNs();
     case WEIR_MODEL_NEXT_NS: return m->nextNs();
+    case WEIR_MODEL_STILL: return stillCycles;
+    case WEIR_MODEL_STRAYS: return strayCycles;
     default: return 0;
   }
 }

@@ -38,7 +38,7 @@ enum {
 enum {
   WEIR_MODEL_LINE = 0,       /* ingress: 0 10GbE spacing, (max(L, 60) + 24) * 0.8 ns a frame; 1 back to back */
   WEIR_MODEL_EGRESS = 1,     /* sink: 0 always ready; 1 paced like a 10GbE MAC; 2 never ready */
-  WEIR_MODEL_SKIP = 2,       /* idle skipping: 1 on; 0 off */
+  WEIR_MODEL_SKIP = 2,       /* leaving out what changes nothing, idle cycles and edges of clocks of idle units: 1 on; 0 off */
   WEIR_MODEL_LINK = 3,       /* link_up: 1 up; 0 down */
   WEIR_MODEL_KEEP = 4,       /* bit 0 keep frames for recv, bit 1 keep trace records: 3 both; 0 to 3 */
   WEIR_MODEL_OPTIONS = 5
@@ -58,7 +58,9 @@ enum {
   WEIR_MODEL_UNDERRUNS = 9,  /* cycles without a beat inside an outgoing frame (must stay 0) */
   WEIR_MODEL_TRACE_RECORDS = 10, /* records seen on the trace port since creation */
   WEIR_MODEL_LINE_FREE_NS = 11,  /* when the ingress line could take a frame after all that were sent */
-  WEIR_MODEL_NEXT_NS = 12    /* until when nothing can happen: NOW_NS if something does, all ones if nothing will */
+  WEIR_MODEL_NEXT_NS = 12,   /* until when nothing can happen: NOW_NS if something does, all ones if nothing will */
+  WEIR_MODEL_STILL = 13,     /* of a library built with --check, of all its cores: cycles in which a clock stood still */
+  WEIR_MODEL_STRAYS = 14     /* of those, in which something would have moved with that clock (must stay 0); stderr says what */
 };
 
 /* A core after reset, ready for frames. NULL if there is no memory or the core hangs in reset. */

@@ -23,6 +23,10 @@ object Reduced {
     core("network", 1, Set(Policy.Red, Policy.DtEcn, Policy.Isred, Policy.Fn)).copy(cells = 16384, descriptors = 16384)
   )
 
+  /** Cores that the cycle model runs for long: its units that stand still have clocks of their own. */
+  val gated: Seq[WeirConfig] =
+    (WeirConfig.presets ++ run).filter(c => Set("full", "aqm", "small", "network").contains(c.name)).map(_.copy(gated = true))
+
   /** Cores that are elaborated: with all policies but one, with one of them, with none. They have one queue, the least there is. */
   val elaborated: Seq[WeirConfig] = {
     val others = Policy.all.filterNot(_ == Policy.DropTail)

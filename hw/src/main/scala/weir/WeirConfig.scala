@@ -15,6 +15,7 @@ import spinal.core._
   *                    each queue has places for `classes` classes beside them
   * @param traceDepth  records in the host's trace FIFO, a power of two
   * @param clockHz     frequency of `clk`, reported to the host
+  * @param gated       for the cycle model: units that may stand still have clocks of their own ([[Gate]])
   */
 case class WeirConfig(
     name: String,
@@ -26,7 +27,8 @@ case class WeirConfig(
     jumbo: Boolean = false,
     flowSlots: Int = 256,
     traceDepth: Int = 64,
-    clockHz: Int = 156250000
+    clockHz: Int = 156250000,
+    gated: Boolean = false
 ) {
   private def power(n: Int) = n > 0 && (n & (n - 1)) == 0
   private def nearest(n: Int, low: Int, high: Int) =

@@ -35,12 +35,17 @@ class WeirCore(c: WeirConfig) extends Component {
   io.trace.payload.setName("trace_data")
   io.irq := False
 
+  /** clocks of what happens with packets, of what is in front of the buffer, of what makes frames */
+  val packetGate = new Gate("packet", c.gated, lingers = 12)
+  val unpackGate = new Gate("unpack", c.gated && c.jumbo, lingers = 4)
+  val packGate = new Gate("pack", c.gated && c.jumbo, lingers = 4)
+
   val nowNs = RegNext(io.now_ns) init 0
   val linkUp = RegNext(io.link_up) init False
 
   val control = new Area {
     val front = new AxiLiteFront
-    val registers = new RegisterFile(c)
+    val registers = packetGate(ClockDomain.current)(new RegisterFile(c))
     val reset = new ResetControl
     front.io.csr <> io.csr
     front.io.bus <> registers.io.bus
@@ -55,37 +60,38 @@ class WeirCore(c: WeirConfig) extends Component {
 
   val path = new ClockingArea(domain) {
     val ingress = new Ingress(c)
-    val unpack = if (c.jumbo) Some(new Unpack(c)) else None
+    val unpack = if (c.jumbo) Some(unpackGate(domain)(new Unpack(c))) else None
     val store = new Store(c)
-    val batch = if (c.jumbo) Some(new Batch(c)) else None
-    val spacing = if (c.jumbo) Some(new Spacing(c)) else None
+    val batch = if (c.jumbo) Some(packetGate(domain)(new Batch(c))) else None
+    val spacing = if (c.jumbo) Some(packetGate(domain)(new Spacing(c))) else None
     val freeList = new FreeList(c)
     val cells = new CellStore(c)
-    val descriptors = new DescriptorPool(c)
-    val lfsr = new Lfsr(c)
-    val admit = new Admit(c)
-    val backlog = new Backlog(c)
-    val queues = new Queues(c)
-    val schedule = new Schedule(c)
+    val descriptors = packetGate(domain)(new DescriptorPool(c))
+    val lfsr = packetGate(domain)(new Lfsr(c))
+    val admit = packetGate(domain)(new Admit(c))
+    val backlog = packetGate(domain)(new Backlog(c))
+    val queues = packetGate(domain)(new Queues(c))
+    val schedule = packetGate(domain)(new Schedule(c))
     val shape = new Shape(c)
     val egress = new Egress(c)
     val rewrite = if (c.jumbo) None else Some(new Rewrite(c))
-    val pack = if (c.jumbo) Some(new Pack(c)) else None
-    val flowTable = if (c.jumbo) Some(new FlowTable(c)) else None
-    val flowGroups = if (c.jumbo) Some(new FlowGroups(c)) else None
-    val parking = if (c.jumbo) Some(new Parking(c)) else None
+    val pack = if (c.jumbo) Some(packGate(domain)(new Pack(c))) else None
+    val flowTable = if (c.jumbo) Some(unpackGate(domain)(new FlowTable(c))) else None
+    val flowGroups = if (c.jumbo) Some(packetGate(domain)(new FlowGroups(c))) else None
+    val parking = if (c.jumbo) Some(packetGate(domain)(new Parking(c))) else None
     val closer = new FrameCloser(c)
-    val release = new Release(c)
-    val trim = new Trim(c)
+    val release = packetGate(domain)(new Release(c))
+    val trim = packetGate(domain)(new Trim(c))
     /** the policies' units, in the order of `c.engines` */
-    val units: Seq[PolicyUnit] = c.engines.map(e => Resting.unit(c, e).setName(e.name))
-    val partial = if (c.jumbo) Some(new Partial(c)) else None
+    val units: Seq[PolicyUnit] = c.engines.map(e => packetGate(domain)(Resting.unit(c, e).setName(e.name)))
+    val partial = if (c.jumbo) Some(packetGate(domain)(new Partial(c))) else None
     val traceMerge = new TraceMerge(c)
   }
   import path._
 
-  val counters = new Counters(c)
-  val traceFifo = new TraceFifo(c)
+  private val steady = ClockDomain.current
+  val counters = packetGate(steady)(new Counters(c, steady))
+  val traceFifo = packetGate(steady)(new TraceFifo(c))
 
   val receiving = new ClockingArea(domain) {
     ingress.io.s_axis << io.s_axis
@@ -613,5 +619,38 @@ class WeirCore(c: WeirConfig) extends Component {
     private val all = new Settled(moving || accessed)
     io.quiet := all.quiet && !near
     io.wake_ns := wake
+  }
+
+  /** What stirs units with a clock of their own. */
+  val stirs = c.gated generate new Area {
+    private val host = Seq(control.front.io.busy, control.registers.io.busy, control.reset.io.busy)
+    private val sends = queues.io.ready.orR && (shape.io.allowed && egress.io.room || !linkUp)
+    private val turning = units.map(_.io.turning).foldLeft(False: Bool)(_ || _)
+
+    packetGate.stir(host: _*)
+    packetGate.stir(counters.io.busy, traceFifo.io.popBusy, traceFifo.io.push.valid, ticking.lost)
+    packetGate.stir(ingress.io.hint.valid, ingress.io.end.valid, hints.early, hints.late, hints.withdraw, hints.forget)
+    packetGate.stir(store.io.end.valid, store.io.arrival.valid, store.io.event.valid)
+    packetGate.stir(sends, schedule.io.busy, admit.io.busy, release.io.busy, turning, quietness.near)
+    packetGate.stir(units.map(_.io.busy): _*)
+    if (c.jumbo) packetGate.stir(egress.io.sent.valid)
+    for (unit <- batch) packetGate.stir(unit.io.busy, store.io.commit, store.io.discard)
+    for (unit <- spacing) packetGate.stir(unit.io.turning)
+    for (unit <- flowGroups) packetGate.stir(unit.io.busy)
+    for (unit <- parking) packetGate.stir(unit.io.busy)
+    for (unit <- partial) packetGate.stir(unit.io.busy)
+    for (table <- flowTable) packetGate.stir(table.io.tag.valid)
+    packetGate.close()
+
+    for (unit <- unpack; table <- flowTable) {
+      unpackGate.stir(host: _*)
+      unpackGate.stir(ingress.io.word.valid, ingress.io.end.valid, unit.io.busy, table.io.busy, store.io.abort, store.io.arrival.valid)
+      unpackGate.close()
+    }
+    for (unit <- pack) {
+      packGate.stir(host: _*)
+      packGate.stir(unit.io.busy, egress.io.busy, egress.io.group.valid, egress.io.entry.valid, egress.io.packWord.valid)
+      packGate.close()
+    }
   }
 }

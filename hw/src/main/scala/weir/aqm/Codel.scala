@@ -224,4 +224,5 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
   io.wake.valid := Seq(state.firstAbove, state.dropNext, state.dropBefore).map(_.ages).orR
   io.wake.payload := state.dropNext.wake
   io.busy := stage.passed.orR
+  io.turning := True
 }

@@ -184,6 +184,7 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
   }
   for (q <- 0 until c.queues) when(io.clear(q))(fresh(q) := True)
   io.busy := timer.io.busy || tick.busy || io.tick.valid
+  io.turning := True
   io.attentive := delay.some.orR
 
   /** The decision. */

@@ -163,6 +163,7 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
   }
   for (q <- 0 until c.queues) when(io.clear(q))(fresh(q) := True)
   io.busy := timer.io.busy || tick.busy || io.tick.valid
+  io.turning := True
   io.attentive := delay.some.orR
 
   /** The decision. */

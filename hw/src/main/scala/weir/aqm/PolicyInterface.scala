@@ -163,6 +163,8 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
   val busy = out(Bool())
   /** something in it may still be changed by events of queues that have not selected it */
   val attentive = out(Bool())
+  /** something in it goes round, or counts, without end */
+  val turning = out(Bool())
   val tick = master(Flow(PolicyTick(c)))
 
   /** what LIVE_AVERAGE shows, UQ21.22 */
@@ -170,7 +172,7 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
 
   /** Lets every output rest; whatever an engine assigns afterwards counts. */
   def rest(): Unit = {
-    val outputs = Seq[Data](stall, verdict, departureVerdict, wake, busy, attentive, tick, live)
+    val outputs = Seq[Data](stall, verdict, departureVerdict, wake, busy, attentive, turning, tick, live)
     for (output <- outputs; leaf <- output.flatten) {
       leaf := leaf.getZero
       leaf.allowOverride()

@@ -65,6 +65,7 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
     adaptEnable := RegNext(io.copying || adapt.io.active) init True
     io.wake << adapt.io.wake
     io.busy := adapt.io.busy
+    io.turning := adaptEnable
     io.tick << adapt.io.tick
   }
 }

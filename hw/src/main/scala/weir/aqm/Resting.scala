@@ -27,15 +27,18 @@ class Resting(c: WeirConfig, engine: PolicyEngine) extends PolicyUnit(c) {
     io.wake.valid := False
     io.busy := False
     io.tick.valid := False
+    io.turning := False
   }
 
   private val count = Reg(UInt(log2Up(Resting.linger) + 1 bits)) init 0
-  when(io.copying || io.selected.orR || unit.io.busy || unit.io.wake.valid || unit.io.attentive) {
+  private val disturbed = io.copying || io.selected.orR || unit.io.busy || unit.io.wake.valid || unit.io.attentive
+  when(disturbed) {
     count := 0
     awake := True
   } elsewhen (awake) {
     count := count + 1
     awake := !count.msb
+    io.turning := True
   }
 }
 

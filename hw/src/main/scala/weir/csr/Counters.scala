@@ -19,8 +19,10 @@ import weir.aqm.{Action, Cause, Ecn}
   * cycles and four beside; ingress events every cycle: nothing
   * is lost (see [[CounterBank]]). Counters wrap at 2^64.
   * Reset and `clear`: everything is 0, the events of that cycle included; events may come in the next one.
+  *
+  * @param steady the clock of what counts time, when all else may stand still ([[weir.Gate]])
   */
-case class Counters(c: WeirConfig) extends Component {
+class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends Component {
   val io = new Bundle {
     val arrival = slave(Flow(ArrivalEvent(c)))
     val departure = slave(Flow(DepartureEvent(c)))
@@ -75,9 +77,6 @@ case class Counters(c: WeirConfig) extends Component {
     val evicted = c.jumbo generate (RegNext(io.evicted) init False)
     val hurried = c.jumbo generate (RegNext(io.hurried) init False)
     val traceLost = RegNext(io.traceLost) init False
-    val throttled = RegNext(io.throttled) init False
-    val now = RegNext(io.now)
-    val cycle = RegNext(True) init False
     val clear = RegNext(io.clear) init False
   }
 
@@ -193,14 +192,17 @@ case class Counters(c: WeirConfig) extends Component {
     val singles = if (c.jumbo) Seq(happened.evicted, happened.hurried).map(e => Tally(RegNext(e) init False, U(1))) else Nil
     val traceLost = Tally(RegNext(happened.traceLost) init False, U(1))
 
-    /** ns since the cycle before, if the shaper held a backlog then; time may jump */
-    val before = RegNext(happened.now)
-    val held = RegNext(happened.throttled) init False
-    val passed = RegNextWhen(happened.now - before, held)
-    val throttled = Tally(RegNext(held) init False, passed)
-    val uptime = Tally(RegNext(happened.cycle) init False, U(1))
-
     val active = ingress.valid || happened.arrival.valid || happened.departure.valid || rx.valid || tx.valid
+  }
+
+  val time = new ClockingArea(steady) {
+    private val now = RegNext(io.now)
+    private val before = RegNext(now)
+    private val held = RegNext(RegNext(io.throttled) init False) init False
+    /** ns since the cycle before, if the shaper held a backlog then; time may jump */
+    private val passed = RegNextWhen(now - before, held)
+    val throttled = Tally(RegNext(held) init False, passed)
+    val uptime = Tally(Delay(True, 2, init = False), U(1))
   }
 
   /** The copy of the core's counters: taken at once, then written to a RAM, one a cycle, while the banks sweep. */
@@ -213,7 +215,7 @@ case class Counters(c: WeirConfig) extends Component {
     val lines = block.size / 2
     val throttledRow = block.size
     val uptimeRow = block.size + 1
-    val rows: Seq[UInt] = block ++ Seq(core.throttled.live, core.uptime.live)
+    val rows: Seq[UInt] = block ++ Seq(time.throttled.live, time.uptime.live)
 
     val ram = Mem(UInt(64 bits), 32)
     val copy = Vec(rows.map(r => RegNextWhen(r, moment.copied)))

@@ -67,6 +67,8 @@ class Spacing(c: WeirConfig) extends Component {
     /** the earliest time at which something is due */
     val wake = master(Flow(c.time))
     val busy = out Bool ()
+    /** packets are held, or lanes are still looked at */
+    val turning = out Bool ()
   }
   noIoPrefix()
 
@@ -243,7 +245,7 @@ class Spacing(c: WeirConfig) extends Component {
     private val calm = Reg(UInt(7 bits)) init 0
     private val best = Reg(c.time)
     private val some = RegInit(False)
-    private val distance = RegNext(best - io.nowNs)
+    private val distance = RegNextWhen(best - io.nowNs, active)
     private val near = asleep && some && (distance.msb || distance < 64)
     private val disturbed = comes || coming.steps.passed.orR || looking.may || near || hurry && count =/= 0
     private val waits = looking.valid && !looking.due
@@ -262,6 +264,7 @@ class Spacing(c: WeirConfig) extends Component {
     io.wake.valid := asleep && some
     io.wake.payload := best
     io.busy := active && !asleep
+    io.turning := active || !asleep
   }
 }
 

@@ -149,5 +149,5 @@ class FlowTable(c: WeirConfig) extends Component {
     io.tag.tag.number := chosen
     io.tag.tag.epoch := epoch
   }
-  io.busy := jobs.io.occupancy =/= 0 || asking.active || result.steps.passed.orR || keys.io.job.valid
+  io.busy := jobs.io.occupancy =/= 0 || asking.active || result.steps.passed.orR || keys.io.job.valid || !sweep.done
 }

@@ -1,0 +1,185 @@
+"""Units that may stand still do, and it changes nothing: the gated cores, from which the cycle model is made.
+
+A library built with `--check` tries in each cycle whether what stands still would have changed with its clock, and counts the
+cycles in which something would. What it tells is of registers and wires, not of memories of more than 32 KiB. The scenes are those
+of other tests, so that each unit of a core has its work.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import test_idle_edges
+import test_merge_identity
+import test_model_core
+import test_policies
+import test_split_spacing
+import test_transit
+from weir_sim import Core, native
+from weir_sim.frames import udp_frame
+
+STILL, STRAYS = 13, 14
+RTL = native.root() / "build" / "rtl"
+
+
+def build(preset: str, *more: str) -> Path:
+    """Builds a library of the cycle model; returns where it is."""
+    with (native.root() / "build" / f"gates-{preset}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = [sys.executable, native.root() / "sim" / "model" / "build.py", "--preset", preset, *more]
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return native.root() / done.stdout.split()[-1]
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
+    """Cores are of libraries in this directory from now on."""
+
+    def use(directory: Path) -> None:
+        monkeypatch.setenv("WEIR_MODEL_DIR", str(directory))
+        native.load.cache_clear()
+
+    yield use
+    native.load.cache_clear()
+
+
+def counted(preset: str) -> tuple[int, int]:
+    """Of all cores of the library so far: cycles in which a clock stood still, and in which it should not have."""
+    core = Core(preset)
+    return core._get(STILL), core._get(STRAYS)
+
+
+def any_traffic(preset: str, seed: int, skip: bool = True) -> tuple[object, ...]:
+    """Frames of all lengths, bad ones too, idle times, register accesses, changes of policy, link losses and a reset at any moment;
+    answers what came out, with its times, and the trace."""
+    rng = random.Random(seed)
+    core = Core(preset, egress="mac", skip=skip)
+    device = core.device
+    policies = device.capabilities.policies
+    device.trace_enable()
+    device.shape(rate=rng.choice(("300Mbit", "2Gbit", "9Gbit")))
+    for number in range(400):
+        at = core.now_ns + rng.choice((0, 0, 40, 700, 5_000, 60_000))
+        for _ in range(rng.choice((1, 1, 1, 2, 12))):
+            length = rng.choice((14, 60, 61, 64, 130, 400, 1000, 1514, 9216))
+            frame = udp_frame(max(length, 60), number=number, dscp=rng.randrange(64))[:length]
+            core.send(frame, at, bad=rng.random() < 0.05)
+        core.run_until(at + rng.choice((20, 300, 3_000, 40_000)))
+        match rng.randrange(12):
+            case 0:
+                core.stats()
+            case 1:
+                device.queue_replace(rng.randrange(device.capabilities.queues), rng.choice(policies))
+            case 2:
+                core.csr_read(rng.choice((0, 0x10, 0x108)))
+            case 3 if number % 5 == 0:
+                core.set_link(False)
+                core.run_cycles(rng.randrange(200))
+                core.set_link(True)
+            case 4 if number % 25 == 0:
+                core.reset()
+                device.trace_enable()
+            case _:
+                pass
+    core.run_idle(core.now_ns + 10**9)
+    words, times = core.trace_words()
+    return core.recv(), words.tobytes(), times.tobytes(), core.csr_read(0x108)
+
+
+SCENES: dict[str, Callable[[], object]] = {
+    "any traffic": lambda: any_traffic("full", 1),
+    "RED and a shaper": lambda: test_model_core.busy_scene(True),
+    "all policies in turn": lambda: test_policies.test_policies_change_under_traffic(1),
+    "a coupled pair": lambda: test_policies.test_a_coupled_pair_decides_as_the_golden_model_does(3),
+    "averages of an idle queue": lambda: test_idle_edges.test_a_header_before_an_apply_decays_the_average_with_the_new_words(1),
+    "merge by flow, split": lambda: test_merge_identity.one_round({}, 3, False, "flow"),
+    "merge by class, split": lambda: test_merge_identity.one_round({}, 5, False, "class"),
+    "in transit": lambda: test_transit.test_any_jumbo_frame(2),
+    "in transit, policies": lambda: test_transit.test_policies_decide_about_jumbo_frames(("red", "fn")),
+    "in transit, MRED": lambda: test_transit.test_long_jumbo_frames_pay_and_nothing_else_changes(),
+    "in transit, resets, link losses": lambda: test_transit.test_resets_and_link_losses_in_the_middle(1),
+    "split with spacing": lambda: test_split_spacing.test_no_flow_changes_its_order_and_nothing_is_lost(1),
+}  # fmt: skip
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("scene", SCENES)
+def test_nothing_moves_that_stands_still(
+    scene: str, models: Callable[[Path], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    models(build("full", "--check").parents[1])
+    before = counted("full")
+    SCENES[scene]()
+    still, strays = (now - then for now, then in zip(counted("full"), before, strict=True))
+    assert strays == 0, capfd.readouterr().err
+    assert still > 1000
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("preset", ["small", "network"])
+def test_nothing_moves_that_stands_still_in_other_cores(preset: str, models: Callable[[Path], None]) -> None:
+    models(build(preset, "--check").parents[1])
+    for seed in range(3):
+        any_traffic(preset, seed)
+    still, strays = counted(preset)
+    assert (strays, still > 10_000) == (0, True)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("preset", ["full", "network"])
+def test_standing_still_changes_nothing(preset: str) -> None:
+    """The model with all that is left out, and without."""
+    same = any_traffic(preset, 7) == any_traffic(preset, 7, skip=False)
+    assert same
+
+
+@pytest.mark.timeout(600)
+def test_the_core_with_one_clock_does_the_same(tmp_path: Path, models: Callable[[Path], None]) -> None:
+    models(build("small", "--plain", "--out", str(tmp_path / "gated" / "small")).parents[1])
+    gated = [any_traffic("small", seed) for seed in range(2)]
+    models(build("small", "--plain", "--rtl", str(RTL / "small"), "--out", str(tmp_path / "one" / "small")).parents[1])
+    same = gated == [any_traffic("small", seed) for seed in range(2)]
+    assert same
+
+
+#: lines of the Verilog and what is wrong instead: a cause that lets the clock run is forgotten, or the clock stops too soon
+FAULTS = {
+    "sends": (r"assign stirs_sends = .*;", "assign stirs_sends = 1'b0;"),
+    "lingers": (r"packet_lingers <= 4'b1100", "packet_lingers <= 4'b0010"),
+}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_moves_and_should_not_is_found(
+    fault: str, tmp_path: Path, models: Callable[[Path], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The check can fail."""
+    pattern, wrong = FAULTS[fault]
+    text, found = re.subn(pattern, wrong, (RTL / "gated" / "small" / "weir_small.v").read_text())
+    assert found >= 1
+    rtl = tmp_path / "rtl" / "small"
+    rtl.mkdir(parents=True)
+    (rtl / "weir_small.v").write_text(text)
+    (tmp_path / "rtl" / "weir_regs.h").write_text((RTL / "weir_regs.h").read_text())
+    models(build("small", "--check", "--rtl", str(rtl), "--out", str(tmp_path / "model" / "small")).parents[1])
+    core = Core("small", line="raw")
+    core.device.queue_replace(0, "red", min="4KB", max="8KB", limit="12KB")
+    for number in range(10):  # more than the egress has room for; then it goes
+        core.egress = "stopped"
+        for _ in range(40):
+            core.send(udp_frame(60, number=number), core.now_ns + 3_000)
+        core.run_until(core.now_ns + 9_000)
+        core.egress = "mac"
+        core.run_until(core.now_ns + 9_000)
+    assert core._get(STRAYS) > 0
+    assert "moves while its clock stands still" in capfd.readouterr().err
