@@ -31,6 +31,9 @@ class Gate(units: String, gated: Boolean, lingers: Int) extends Area {
   /** Something that the units may react to, or are busy with. */
   def stir(causes: Bool*): Unit = stirred ++= causes
 
+  /** The clock has its next edge: what the units show may be new after it. After `close`. */
+  def runs: Bool = run
+
   /** After the last `stir`. */
   def close(): Unit = if (gated) {
     val stirs = stirred.toSeq.reduceBalancedTree(_ || _)

@@ -35,10 +35,10 @@ class WeirCore(c: WeirConfig) extends Component {
   io.trace.payload.setName("trace_data")
   io.irq := False
 
-  /** clocks of what happens with packets, of what is in front of the buffer, of what makes frames */
+  /** clocks of what happens with packets, of what is in front of the buffer, of what is behind it */
   val packetGate = new Gate("packet", c.gated, lingers = 12)
   val unpackGate = new Gate("unpack", c.gated && c.jumbo, lingers = 4)
-  val packGate = new Gate("pack", c.gated && c.jumbo, lingers = 4)
+  val egressGate = new Gate("egress", c.gated, lingers = 8)
 
   val nowNs = RegNext(io.now_ns) init 0
   val linkUp = RegNext(io.link_up) init False
@@ -73,9 +73,9 @@ class WeirCore(c: WeirConfig) extends Component {
     val queues = packetGate(domain)(new Queues(c))
     val schedule = packetGate(domain)(new Schedule(c))
     val shape = new Shape(c)
-    val egress = new Egress(c)
-    val rewrite = if (c.jumbo) None else Some(new Rewrite(c))
-    val pack = if (c.jumbo) Some(packGate(domain)(new Pack(c))) else None
+    val egress = egressGate(domain)(new Egress(c))
+    val rewrite = if (c.jumbo) None else Some(egressGate(domain)(new Rewrite(c)))
+    val pack = if (c.jumbo) Some(egressGate(domain)(new Pack(c))) else None
     val flowTable = if (c.jumbo) Some(unpackGate(domain)(new FlowTable(c))) else None
     val flowGroups = if (c.jumbo) Some(packetGate(domain)(new FlowGroups(c))) else None
     val parking = if (c.jumbo) Some(packetGate(domain)(new Parking(c))) else None
@@ -647,10 +647,7 @@ class WeirCore(c: WeirConfig) extends Component {
       unpackGate.stir(ingress.io.word.valid, ingress.io.end.valid, unit.io.busy, table.io.busy, store.io.abort, store.io.arrival.valid)
       unpackGate.close()
     }
-    for (unit <- pack) {
-      packGate.stir(host: _*)
-      packGate.stir(unit.io.busy, egress.io.busy, egress.io.group.valid, egress.io.entry.valid, egress.io.packWord.valid)
-      packGate.close()
-    }
+    egressGate.stir(packetGate.runs, egress.io.busy, sending.leaving, cells.io.word.valid)
+    egressGate.close()
   }
 }
