@@ -94,7 +94,8 @@ def members(header: Path, top: str) -> str:
     if not names:
         raise BuildError(f"{header}: nothing of {top} is in it")
     rows = "".join(
-        f'    {{"{name}", offsetof(Vweir___024root, {name}), kept(sizeof(Vweir___024root::{name}))}},\n' for name in names
+        f'    {{"{name}", offsetof(Vweir___024root, {name}), kept(sizeof(Vweir___024root::{name}))}},\n'
+        for name in names
     )
     return f"""#include <cstddef>
 #include "Vweir.h"
@@ -117,7 +118,9 @@ def fingerprint(paths: Sequence[Path], words: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: str, plain: bool = False, check: bool = False) -> Path:
+def build(
+    preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: str, plain: bool = False, check: bool = False
+) -> Path:
     """Builds one library unless it is up to date, and returns its path."""
     sources = sorted(rtl.glob("*.v"))
     if not sources:
@@ -131,7 +134,8 @@ def build(preset: str, wave: bool, rtl: Path, out: Path, jobs: int, compiler: st
     )
     own = [HERE / "weir_model.cpp", HERE / "weir_model.h", HERE / "train.cpp", registers, Path(__file__).resolve()]
     key = fingerprint(
-        [*sources, *own, root / "include" / "verilated_config.h"], [preset, str(wave), compiler, *["plain"] * plain, *["check"] * check]
+        [*sources, *own, root / "include" / "verilated_config.h"],
+        [preset, str(wave), compiler, *["plain"] * plain, *["check"] * check],
     )
     if library.exists() and stamp.exists() and stamp.read_text() == key:
         return library
