@@ -95,6 +95,21 @@ def any_traffic(preset: str, seed: int, skip: bool = True) -> tuple[object, ...]
     return core.recv(), words.tobytes(), times.tobytes(), core.csr_read(0x108)
 
 
+def timers(timer_ns: int, skip: bool = True) -> list[tuple[int, bytes]]:
+    """Packets of a class that is parked for so long, with nothing else going on."""
+    core = Core(egress="mac", line="raw", skip=skip)
+    device = core.device
+    device.jumbo("opaque")
+    device.match({}, 3)
+    device.merge(0, "class", 9000, 3000, 6, f"{timer_ns}ns")
+    for number in range(20):
+        for length in (200, 300)[: 1 + (number % 3 == 0)]:
+            core.send(udp_frame(length, number=number), core.now_ns + 3_000)
+        core.run_until(core.now_ns + 20_000)
+    core.run_idle()
+    return [(frame.first_ns, frame.data) for frame in core.recv()]
+
+
 SCENES: dict[str, Callable[[], object]] = {
     "any traffic": lambda: any_traffic("full", 1),
     "RED and a shaper": lambda: test_model_core.busy_scene(True),
@@ -103,6 +118,7 @@ SCENES: dict[str, Callable[[], object]] = {
     "averages of an idle queue": lambda: test_idle_edges.test_a_header_before_an_apply_decays_the_average_with_the_new_words(1),
     "merge by flow, split": lambda: test_merge_identity.one_round({}, 3, False, "flow"),
     "merge by class, split": lambda: test_merge_identity.one_round({}, 5, False, "class"),
+    "classes whose timers end soon": lambda: [timers(ns) for ns in range(92, 200, 6)],
     "in transit": lambda: test_transit.test_any_jumbo_frame(2),
     "in transit, policies": lambda: test_transit.test_policies_decide_about_jumbo_frames(("red", "fn")),
     "in transit, MRED": lambda: test_transit.test_long_jumbo_frames_pay_and_nothing_else_changes(),

@@ -637,7 +637,8 @@ class WeirCore(c: WeirConfig) extends Component {
     for (unit <- batch) packetGate.stir(unit.io.busy, store.io.commit, store.io.discard)
     for (unit <- spacing) packetGate.stir(unit.io.turning)
     for (unit <- flowGroups) packetGate.stir(unit.io.busy)
-    for (unit <- parking) packetGate.stir(unit.io.busy)
+    // `near` knows of a new deadline only when its turn has come
+    for (unit <- parking) packetGate.stir(unit.io.busy, unit.io.deadlines.map(_.valid).orR)
     for (unit <- partial) packetGate.stir(unit.io.busy)
     for (table <- flowTable) packetGate.stir(table.io.tag.valid)
     packetGate.close()
