@@ -57,6 +57,17 @@ def test_the_rtl_and_the_golden_model_give_the_same_network(program: str, option
     assert rtl["results"]["dropped"] + rtl["results"]["marked"] > 0 or options.get("gateway", "").startswith("dt-")  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("duration", [0.28, 0.280798, 0.282922])
+def test_a_run_may_end_while_a_packet_is_decided(duration: float) -> None:
+    """A record falls into the 2 us in which the core settles after the end of the last two."""
+    rtl, golden = (
+        experiment("gateways", scenario="E", gateway="dt-ecn-50", duration=duration, queue=queue)["core"]
+        for queue in ("rtl", "golden")
+    )
+    assert rtl["records"] == golden["records"] > 1000
+    assert rtl["trace_hash"] == golden["trace_hash"]
+
+
 def test_marks_reach_the_sources() -> None:
     """RED with ECN: sources that understand marks lose less, and still slow down."""
     ecn = experiment("gateways", queue="golden", duration=6, gateway="red-ecn")["results"]

@@ -85,6 +85,8 @@ class Bottleneck {
 
 /// The core's clock when the bottleneck's is 0: time for its configuration.
 constexpr uint64_t epochNs = 1000000;
+/// Every decision is on the trace port so much later, ns.
+constexpr uint64_t settleNs = 2000;
 
 /// The RTL. With `check` each of its records is compared with the golden model; a difference throws.
 /// Throws std::runtime_error, one line, if the cycle model is missing or a setting is refused.

@@ -170,6 +170,7 @@ uint32_t ecnOf(const uint8_t *frame, uint32_t length) {
 }
 
 void Tally::add(const Record &record) {
+  if ((uint64_t{record[1]} << 32 & 0xFFFF00000000) + record[0] >= end_) return;
   const bool departure = record[1] >> 20 & 3;
   uint64_t &hash = departure ? departureHash_ : arrivalHash_;
   ++(departure ? departures_ : arrivals_);

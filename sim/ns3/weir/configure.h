@@ -72,11 +72,14 @@ class Line {
 class Tally {
  public:
   void add(const Record &record);
+  /// Records of that time of the core or later do not count: a run ends there, whatever comes out while the core settles.
+  void end(uint64_t ns) { end_ = ns; }
   void fill(Totals &totals) const;
 
  private:
   static constexpr uint64_t basis = 0xCBF29CE484222325;
   uint64_t arrivals_ = 0, departures_ = 0, arrivalHash_ = basis, departureHash_ = basis;
+  uint64_t end_ = ~uint64_t{0};
 };
 
 }  // namespace weirsim

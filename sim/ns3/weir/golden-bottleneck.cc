@@ -36,6 +36,11 @@ class GoldenBottleneck final : public Bottleneck {
 
   uint64_t held() const override { return port_.held() + leaving_.size(); }
 
+  void finish() override {
+    tally_.end(now_ + epochNs);
+    runUntil(now_ + settleNs);
+  }
+
   Totals totals() const override {
     Totals t;
     tally_.fill(t);

@@ -13,8 +13,6 @@ namespace weirsim {
 
 namespace {
 
-constexpr uint64_t settleNs = 2000;  ///< after which every decision that was taken is on the trace port
-
 class RtlBottleneck final : public Bottleneck {
  public:
   RtlBottleneck(const Setup &setup, bool checked) : core_(setup), merging_(setup) {
@@ -39,6 +37,7 @@ class RtlBottleneck final : public Bottleneck {
   }
 
   void runUntil(uint64_t ns) override {
+    now_ = ns;
     core_.runUntil(ns + epochNs);
     if (golden_) golden_->runUntil(ns + epochNs);
     records();
@@ -49,7 +48,8 @@ class RtlBottleneck final : public Bottleneck {
   uint64_t held() const override { return held_ + leaving_.size(); }  // frames
 
   void finish() override {
-    runUntil((core_.get(WEIR_MODEL_NOW_NS) - epochNs) + settleNs);
+    tally_.end(now_ + epochNs);
+    runUntil(now_ + settleNs);
     if (golden_ && expected_[0].size() + expected_[1].size() + seen_[0].size() + seen_[1].size() > 0)
       differs("the number of records", seen_[0].size() + seen_[1].size(), expected_[0].size() + expected_[1].size());
     core_.balance();
@@ -174,7 +174,7 @@ class RtlBottleneck final : public Bottleneck {
   std::deque<Departure> frames_;  ///< that the golden model expects
   std::vector<Departure> out_;
   Tally tally_;
-  uint64_t held_ = 0, compared_ = 0;
+  uint64_t now_ = 0, held_ = 0, compared_ = 0;
 };
 
 }  // namespace
