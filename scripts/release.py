@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -60,7 +61,8 @@ def bitstreams(rtl: Path, built: Path) -> tuple[Files, list[str]]:
     for board in cores.boards(rtl):
         bit, made_from = built / board / "board.bit", built / board / "top.v"
         if not bit.is_file():
-            notes.append(f"{board}: no bitstream; BITSTREAMS=1 builds it")
+            where = ", with Vivado" if boards.by_vivado(boards.load(board)) else ""
+            notes.append(f"{board}: no bitstream; BITSTREAMS=1 builds it{where}")
             continue
         now = (rtl / "boards" / board / f"{boards.top_of(board)}.v").read_bytes()
         if not made_from.is_file() or made_from.read_bytes() != now or bit.stat().st_mtime < made_from.stat().st_mtime:
@@ -149,6 +151,8 @@ def main() -> int:
     try:
         if a.bitstreams:
             for board in cores.boards(a.rtl):
+                if boards.by_vivado(boards.load(board)) and shutil.which("vivado") is None:
+                    continue
                 boards.build(board, 1, 1800, pack=True)
         path, notes = release(a.out, a.rtl, a.built)
     except (ReleaseError, cores.CoreError, boards.BoardError) as error:

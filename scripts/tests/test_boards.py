@@ -15,6 +15,7 @@ from timing import ports_of
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = ["colorlight-5a-75b", "ecp5-versa"]
+KNOWN = [*ALL, "netfpga-sume"]
 #: FPGA-DS-02012: the phase detector and the VCO of an ECP5's PLL, in MHz
 DETECTOR, VCO = (10, 400), (400, 800)
 OSCILLATOR = {"colorlight-5a-75b": ("clk25", 25), "ecp5-versa": ("clk100", 100)}
@@ -119,13 +120,13 @@ def test_ecppll_finds_the_same_dividers(board: str, tmp_path: Path) -> None:
 def test_an_unknown_board_is_answered_with_the_known_ones(verb: str) -> None:
     code, text = answer(verb, "colorlight")
     assert code == 2
-    assert text == f"{verb}: no board 'colorlight'; choose one of {', '.join(ALL)}\n"
+    assert text == f"{verb}: no board 'colorlight'; choose one of {', '.join(KNOWN)}\n"
 
 
 def test_without_a_board_the_known_ones_are_listed() -> None:
-    assert answer("bitstream") == (2, f"bitstream: BOARD is not given; choose one of {', '.join(ALL)}\n")
+    assert answer("bitstream") == (2, f"bitstream: BOARD is not given; choose one of {', '.join(KNOWN)}\n")
     code, text = answer("info")
-    assert code == 0 and [line.split(":")[0] for line in text.splitlines()] == ALL
+    assert code == 0 and [line.split(":")[0] for line in text.splitlines()] == KNOWN
 
 
 def test_what_does_not_fit_is_refused_with_the_numbers() -> None:

@@ -23,7 +23,7 @@ import release
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 PRESETS = ["aqm", "full", "small", "tail", "ten-gig"]
-BOARDS = ["colorlight-5a-75b", "ecp5-versa"]
+BOARDS = ["colorlight-5a-75b", "ecp5-versa", "netfpga-sume"]
 MODULES = ["netfpga-output-queues"]
 
 
@@ -69,7 +69,7 @@ def fusesoc(written: Path, work: Path, *words: str, timeout: int = 600) -> subpr
     return subprocess.run(list(map(str, command)), cwd=work, env=env, capture_output=True, text=True, timeout=timeout)
 
 
-@pytest.mark.parametrize("core", ["core:tail", "core:ten-gig", "board:ecp5-versa"])
+@pytest.mark.parametrize("core", ["core:tail", "core:ten-gig", "board:ecp5-versa", "board:netfpga-sume"])
 def test_fusesoc_lints_a_core_without_a_warning(written: Path, tmp_path: Path, core: str) -> None:
     done = fusesoc(written, tmp_path, "run", "--target", "lint", f"weir:{core}")
     assert done.returncode == 0, done.stderr[-2000:]
@@ -104,6 +104,21 @@ def test_fusesoc_sets_a_boards_bitstream_up(written: Path, tmp_path: Path) -> No
     for option in boards.load("colorlight-5a-75b")["nextpnr"]:
         assert option in text
     assert "board.lpf" in text and "ecppack" in text
+
+
+def test_fusesoc_sets_a_vivado_project_up(written: Path, tmp_path: Path) -> None:
+    """The part, the constraints and the vendor's cores; Vivado itself is not run."""
+    done = fusesoc(written, tmp_path, "run", "--setup", "--target", "bitstream", "weir:board:netfpga-sume")
+    assert done.returncode == 0, done.stderr[-2000:]
+    (project,) = [
+        path
+        for path in tmp_path.glob("build/*/bitstream/*.tcl")
+        if path.name != "ip.tcl" and "create_project" in path.read_text()
+    ]
+    text = project.read_text()
+    for word in ("xc7vx690tffg1761-3", "netfpga_sume.v", "board.xdc", "ip.tcl"):
+        assert word in text, word
+    assert "xilinx_cells.v" not in text, "models have no place in a bitstream"
 
 
 # ---- the archive
@@ -194,7 +209,10 @@ def test_a_bitstream_that_is_built_is_in_the_archive(tmp_path: Path) -> None:
     built(tmp_path, "ecp5-versa")
     found, notes = release.bitstreams(cores.RTL, tmp_path)
     assert found == {"bitstreams/ecp5-versa.bit": b"bits of ecp5-versa"}
-    assert notes == ["colorlight-5a-75b: no bitstream; BITSTREAMS=1 builds it"]
+    assert notes == [
+        "colorlight-5a-75b: no bitstream; BITSTREAMS=1 builds it",
+        "netfpga-sume: no bitstream; BITSTREAMS=1 builds it, with Vivado",
+    ]
 
 
 def answer(script: str, *words: str | Path) -> tuple[int, str, str]:

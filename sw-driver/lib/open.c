@@ -1,7 +1,10 @@
 /* Devices by URI. What each scheme opens is in open_<scheme>.c. */
 #include "device.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define CORE_KEY "?core="
 
 static const struct weir_opener openers[] = {
 	{ "unix", weir_open_unix },
@@ -11,6 +14,23 @@ static const struct weir_opener openers[] = {
 };
 
 #define FORMS "write unix:PATH, uart:/dev/ttyUSB0@1000000, pci:0000:01:00.0 or sim:full"
+
+int weir_parse_core(const char *scheme, const char *rest, const char *query, unsigned int *core)
+{
+	const char *number = query + strlen(CORE_KEY);
+	char *end;
+	unsigned long value;
+
+	if (strncmp(query, CORE_KEY, strlen(CORE_KEY)))
+		return weir_fail(WEIR_E_SYNTAX, "%s:%.100s: '%.40s' is not known; write " CORE_KEY "0 to %u", scheme, rest, query,
+				 WEIR_MOST_CORES - 1);
+	value = strtoul(number, &end, 10);
+	if (*number < '0' || *number > '9' || *end || value >= WEIR_MOST_CORES)
+		return weir_fail(WEIR_E_SYNTAX, "%s:%.100s: core '%.20s' is out of range: allowed is 0 to %u", scheme, rest, number,
+				 WEIR_MOST_CORES - 1);
+	*core = (unsigned int)value;
+	return WEIR_OK;
+}
 
 int weir_refused(const struct weir_access *access, uint32_t done, const char *what)
 {

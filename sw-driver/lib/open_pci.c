@@ -1,4 +1,4 @@
-/* pci:0000:01:00.0[/BAR] through the resource file in sysfs; pci:/PATH for a UIO device or another file. */
+/* pci:0000:01:00.0[/BAR][?core=N] through the resource file in sysfs; pci:/PATH[?core=N] for a UIO device or another file. */
 #define _GNU_SOURCE
 #include "transport.h"
 #include "weir_regs.h"
@@ -15,15 +15,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SPACE 0x10000U /* addresses of the core: 16 bits */
+#define SPACE 0x10000U /* addresses of a core: 16 bits; core n of several is at n times that */
 #define LEAST (WEIR_Q_BASE + WEIR_Q_STRIDE)
 #define BUSY_STEPS 500
 #define BUSY_STEP_NS 10000000L
 #define ALL_ONES UINT32_MAX /* what a PCI read gives when nobody answers */
 
 struct pci {
-	volatile uint32_t *words;
+	void *mapping; /* from the BAR's beginning: of a UIO device an offset would choose another BAR */
+	size_t mapped;
+	volatile uint32_t *words; /* of the core */
 	size_t bytes;
+	unsigned int core;
 	int descriptor;
 	bool whole; /* a file that has a size, which has to stay */
 	char name[160];
@@ -40,18 +43,21 @@ static const char *field(const char *text, size_t digits, char end)
 	return strspn(text, "0123456789abcdefABCDEF") == digits && text[digits] == end ? text + digits + 1 : NULL;
 }
 
-static int path_of(const char *rest, char *path, size_t size)
+/* The file of the BAR; what is named ends at `stop`. */
+static int path_of(const char *rest, const char *stop, char *path, size_t size)
 {
 	const char *p = field(rest, 4, ':');
+	size_t length = (size_t)(stop - rest);
 
-	if (*rest == '/' && strlen(rest) < size) {
-		memcpy(path, rest, strlen(rest) + 1);
+	if (*rest == '/' && length < size) {
+		memcpy(path, rest, length);
+		path[length] = '\0';
 		return WEIR_OK;
 	}
 	p = p ? field(p, 2, ':') : NULL;
 	p = p ? field(p, 2, '.') : NULL;
-	if (p && *p >= '0' && *p <= '7' && (!p[1] || (p[1] == '/' && p[2] >= '0' && p[2] <= '5' && !p[3]))) {
-		snprintf(path, size, "/sys/bus/pci/devices/%.12s/resource%c", rest, p[1] ? p[2] : '0');
+	if (p && *p >= '0' && *p <= '7' && (p + 1 == stop || (p[1] == '/' && p[2] >= '0' && p[2] <= '5' && p + 3 == stop))) {
+		snprintf(path, size, "/sys/bus/pci/devices/%.12s/resource%c", rest, p[1] == '/' ? p[2] : '0');
 		return WEIR_OK;
 	}
 	return weir_fail(WEIR_E_SYNTAX, "pci:%.60s: not a PCI function; write domain:bus:device.function as lspci -D shows it, e.g. "
@@ -64,7 +70,7 @@ static int transfer(void *ctx, const struct weir_access *list, size_t n)
 	struct stat file;
 
 	/* a mapping beyond the end of its file, or of a device that was taken out, would be a SIGBUS */
-	if (p->whole && (fstat(p->descriptor, &file) || (size_t)file.st_size < p->bytes || !file.st_nlink))
+	if (p->whole && (fstat(p->descriptor, &file) || (size_t)file.st_size < p->mapped || !file.st_nlink))
 		return gone(p);
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < list[i].count; k++) {
@@ -103,7 +109,7 @@ static void close_pci(void *ctx)
 {
 	struct pci *p = ctx;
 
-	munmap((void *)(uintptr_t)p->words, p->bytes);
+	munmap(p->mapping, p->mapped);
 	close(p->descriptor);
 	free(p);
 }
@@ -119,8 +125,8 @@ static int refuse(const char *rest, int error)
 
 static int map(struct pci *p, const char *rest, const char *path)
 {
+	const size_t place = (size_t)p->core * SPACE;
 	struct stat file;
-	void *words;
 
 	p->descriptor = open(path, O_RDWR | O_SYNC | O_CLOEXEC);
 	if (p->descriptor < 0)
@@ -128,32 +134,38 @@ static int map(struct pci *p, const char *rest, const char *path)
 	if (fstat(p->descriptor, &file))
 		return refuse(rest, errno);
 	p->whole = S_ISREG(file.st_mode);
-	p->bytes = p->whole && file.st_size < SPACE ? (size_t)file.st_size : SPACE;
-	if (p->bytes < LEAST)
-		return weir_fail(WEIR_E_OPEN, "pci:%.100s: the BAR has %zu bytes, a Weir core has at least %u; name its BAR, e.g. "
-				 "pci:0000:01:00.0/1", rest, p->bytes, (unsigned int)LEAST);
-	words = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, p->descriptor, 0);
-	if (words == MAP_FAILED)
+	p->mapped = p->whole && (size_t)file.st_size < place + SPACE ? (size_t)file.st_size : place + SPACE;
+	if (p->mapped < place + LEAST)
+		return weir_fail(WEIR_E_OPEN, "pci:%.100s: the BAR has %zu bytes, a Weir core has at least %u from %zu on; name its BAR, "
+				 "e.g. pci:0000:01:00.0/1, and one of its cores", rest, p->mapped, (unsigned int)LEAST, place);
+	p->bytes = p->mapped - place;
+	p->mapping = mmap(NULL, p->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, p->descriptor, 0);
+	if (p->mapping == MAP_FAILED)
 		return refuse(rest, errno);
-	p->words = words;
+	p->words = (volatile uint32_t *)((char *)p->mapping + place);
 	if (le32toh(p->words[0]) != ALL_ONES)
 		return WEIR_OK;
-	munmap(words, p->bytes);
+	munmap(p->mapping, p->mapped);
 	return weir_fail(WEIR_E_OPEN, "pci:%.100s: nobody answers (all ones); write 1 to `enable` beside the resource file, or check "
-			 "that the FPGA is configured", rest);
+			 "that the FPGA is configured and has this core", rest);
 }
 
 int weir_open_pci(const char *rest, struct weir_transport *transport)
 {
+	const char *query = strchr(rest, '?');
+	unsigned int core = 0;
 	struct pci *p;
 	char path[160];
-	int status = path_of(rest, path, sizeof(path));
+	int status = path_of(rest, query ? query : rest + strlen(rest), path, sizeof(path));
 
+	if (!status && query)
+		status = weir_parse_core("pci", rest, query, &core);
 	if (status)
 		return status;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return weir_fail(WEIR_E_MEMORY, "no memory for a device of %zu bytes; free some", sizeof(*p));
+	p->core = core;
 	snprintf(p->name, sizeof(p->name), "pci:%.150s", rest);
 	status = map(p, rest, path);
 	if (status) {

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #define DEFAULT_BAUD 1000000
-#define CORE_KEY "?core="
 #define WAIT_MS 200 /* USB adapters hand over what they have every 16 ms */
 
 static const struct {
@@ -26,24 +25,6 @@ static const struct {
 	{ 230400, B230400 },   { 460800, B460800 },   { 500000, B500000 },   { 576000, B576000 },   { 921600, B921600 },
 	{ 1000000, B1000000 }, { 1500000, B1500000 }, { 2000000, B2000000 }, { 3000000, B3000000 }, { 4000000, B4000000 },
 };
-
-/* What follows the question mark: one core of several behind the line. */
-static int parse_core(const char *rest, const char *query, unsigned int *core)
-{
-	const char *number = query + strlen(CORE_KEY);
-	char *end;
-	unsigned long value;
-
-	if (strncmp(query, CORE_KEY, strlen(CORE_KEY)))
-		return weir_fail(WEIR_E_SYNTAX, "uart:%.100s: '%.40s' is not known; write " CORE_KEY "0 to %u", rest, query,
-				 WEIR_WIRE_MOST_CORES - 1);
-	value = strtoul(number, &end, 10);
-	if (*number < '0' || *number > '9' || *end || value >= WEIR_WIRE_MOST_CORES)
-		return weir_fail(WEIR_E_SYNTAX, "uart:%.100s: core '%.20s' is out of range: allowed is 0 to %u", rest, number,
-				 WEIR_WIRE_MOST_CORES - 1);
-	*core = (unsigned int)value;
-	return WEIR_OK;
-}
 
 /* Takes "/dev/ttyUSB0@1000000" apart; it ends at `stop`. */
 static int parse(const char *rest, const char *stop, char *path, size_t size, long *baud, speed_t *speed)
@@ -106,7 +87,7 @@ int weir_open_uart(const char *rest, struct weir_transport *transport)
 	int status = parse(rest, query ? query : rest + strlen(rest), path, sizeof(path), &baud, &speed);
 
 	if (!status && query)
-		status = parse_core(rest, query, &line.core);
+		status = weir_parse_core("uart", rest, query, &line.core);
 	if (status)
 		return status;
 	line.descriptor = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);

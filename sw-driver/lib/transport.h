@@ -33,6 +33,11 @@ int weir_open_uart(const char *rest, struct weir_transport *transport);
 int weir_open_pci(const char *rest, struct weir_transport *transport);
 int weir_open_sim(const char *rest, struct weir_transport *transport);
 
+#define WEIR_MOST_CORES 16U /* behind one device */
+
+/* What follows the question mark of a URI: one core of several behind the device. */
+int weir_parse_core(const char *scheme, const char *rest, const char *query, unsigned int *core);
+
 /* An access that the core answered with an error. */
 int weir_refused(const struct weir_access *access, uint32_t done, const char *what);
 

@@ -325,7 +325,7 @@ struct weir;
 /* Opens a device by its URI; checks magic and version, reads what is built. `*w` is NULL when it fails.
  *   unix:PATH                 a socket, for instance of `weir-sim serve`
  *   uart:/dev/ttyUSB0[@BAUD][?core=N]  a serial line to a board, 8N1, 1000000 baud by default; a core of several, 0 by default
- *   pci:0000:01:00.0[/BAR]    a PCI function, BAR 0 by default, through sysfs; pci:/PATH for a UIO device or another file
+ *   pci:0000:01:00.0[/BAR][?core=N]    a PCI function, BAR 0 by default, through sysfs; pci:/PATH for a UIO device or another file
  *   sim:[PRESET | /PATH.so]   a cycle model of its own, in this process; WEIR_MODEL_DIR is where presets are built
  * unix: and uart: speak the protocol of docs/register-protocol.md. */
 int weir_open(const char *uri, struct weir **w);

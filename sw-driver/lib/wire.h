@@ -15,7 +15,6 @@
 #define WEIR_WIRE_LEAST_REQUEST 64U     /* bytes every server takes, without stuffing, with CRC */
 #define WEIR_WIRE_MOST_REQUEST 256U     /* bytes this library sends */
 #define WEIR_WIRE_MOST_WORDS 1024U      /* words a request may move */
-#define WEIR_WIRE_MOST_CORES 16U        /* behind a line */
 #define WEIR_WIRE_CORE_SHIFT 4U         /* of an operation's byte: core above, operation below */
 #define WEIR_WIRE_MOST_ANSWER (4U * WEIR_WIRE_MOST_WORDS + 320U)
 

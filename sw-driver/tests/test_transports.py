@@ -247,6 +247,10 @@ def test_a_lock_belongs_to_someone(place: Path) -> None:
         ("uart:/dev/ttyAbsent7", "OPEN", "No such file or directory; check the path and the cable"),
         ("pci:1:2", "SYNTAX", "not a PCI function"),
         ("pci:0000:01:00.0/9", "SYNTAX", "not a PCI function"),
+        ("pci:0000:01:00.0?core=16", "SYNTAX", "core '16' is out of range: allowed is 0 to 15"),
+        ("pci:0000:01:00.0/1?port=1", "SYNTAX", "'?port=1' is not known; write ?core=0 to 15"),
+        ("pci:0000:01:00.0/?core=1", "SYNTAX", "not a PCI function"),
+        ("pci:ffff:ff:1f.7/2?core=3", "OPEN", "check the address with lspci -D"),
         ("pci:ffff:ff:1f.7", "OPEN", "check the address with lspci -D"),
         ("sim:a/b", "SYNTAX", "neither a preset nor a path"),
         ("sim:absent", "OPEN", "is not a cycle model; build it with `make model`"),
@@ -340,6 +344,25 @@ def test_a_bar_is_mapped(resource: Path, core: FakeCore) -> None:
             device.register_read(0x10000)
     word = struct.unpack_from("<I", resource.read_bytes(), core.address("RED_MAX", 0))[0]
     assert word == 90 << 10 << 11
+
+
+def test_cores_of_one_bar_are_apart(resource: Path, core: FakeCore) -> None:
+    """Core n is at n · 64 KiB; what is written to one is in its place alone."""
+    words = resource.read_bytes()
+    resource.write_bytes(words + b"\xff" * (1 << 16) + words + words[:0x2000])
+    with weir.Device(f"pci:{resource}?core=0") as zero, weir.Device(f"pci:{resource}?core=2") as two:
+        two.queue_replace(0, "red", **{**NATURAL, "limit": "100KB"})
+        assert two.queue_show(0)["max"] == 90 << 10
+        assert zero.queue_show(0)["policy"] != "red"
+    after = resource.read_bytes()
+    assert after[: 2 << 16] == words + b"\xff" * (1 << 16) and after[3 << 16 :] == words[:0x2000]
+    assert struct.unpack_from("<I", after, (2 << 16) + core.address("RED_MAX", 0))[0] == 90 << 10 << 11
+    with pytest.raises(weir.WeirError, match="nobody answers .all ones."):
+        weir.Device(f"pci:{resource}?core=1")
+    with weir.Device(f"pci:{resource}?core=3") as three, pytest.raises(weir.WeirError, match="beyond the BAR"):
+        three.register_read(0x2000)
+    with pytest.raises(weir.WeirError, match="the BAR has 204800 bytes, a Weir core has at least 5120 from 262144 on"):
+        weir.Device(f"pci:{resource}?core=4")
 
 
 def test_a_bar_that_is_none(resource: Path) -> None:

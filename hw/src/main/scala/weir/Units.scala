@@ -11,6 +11,8 @@ object Units {
   private val few = WeirConfig.preset("tail").copy(policies = Set(Policy.DropTail, Policy.Fn, Policy.Codel))
   /** Five cores with as little as possible in each. */
   private val outputs = WeirConfig.preset("tail").copy(cells = 512, clockHz = board.Boards.netFpgaHz)
+  /** Four cores likewise, with two queues. */
+  private val sume = outputs.copy(queues = 2, clockHz = board.NetFpgaSume.coreHz)
   /** What a solver can go through exhaustively. */
   private val smallest = WeirConfig("smallest", cells = 8, descriptors = 4, traceDepth = 4)
   private val tiny = WeirConfig("tiny", queues = 2, cells = 8, descriptors = 4)
@@ -67,6 +69,11 @@ object Units {
     "GigabitMac" -> (() => new mac.GigabitMac),
     "AxiLiteSplit" -> (() => new weir.netfpga.AxiLiteSplit(2, 5)),
     "NetFpgaOutputQueues" -> (() => new weir.netfpga.NetFpgaOutputQueues(outputs)),
+    "PcieCompleter" -> (() => new pcie.PcieCompleter(19)),
+    "AccessCrossingUnit" -> (() => new pcie.AccessCrossingUnit(19, patienceWidth = 8)),
+    "Si5324Setup" -> (() => new board.Si5324Setup(clockHz = 4000000, bitHz = 50000, startCycles = 400, settleCycles = 300)),
+    "SumeRegisters" -> (() => new board.SumeRegisters(4)),
+    "NetFpgaSume" -> (() => new board.NetFpgaSume(sume, startCycles = 20, settleCycles = 20)),
     "UartBridge" -> (() => new uart.UartBridge(uart.UartConfig(clockHz = 62500000))),
     "UartBridgeFast" -> (() => new uart.UartBridge(
       uart.UartConfig(clockHz = 62500000, baud = 7812500, cores = 2, requestBytes = 256, patience = 256))),

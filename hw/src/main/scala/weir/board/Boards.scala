@@ -15,6 +15,9 @@ object Boards {
   val versa: WeirConfig = colorlight.copy(name = "ecp5-versa", queues = 2, cells = 1024, descriptors = 512,
     traceDepth = 16, policies = Set(Policy.DropTail, Policy.DtEcn), clockHz = Ecp5Versa.pll.coreHz)
 
+  /** Every policy and jumbo frames in each of four cores. */
+  val sume: WeirConfig = WeirConfig.preset("ten-gig").copy(name = "netfpga-sume", clockHz = NetFpgaSume.coreHz)
+
   /** the clock of the pipelines in NetFPGA-SUME's reference projects */
   val netFpgaHz = 200000000
   /** Every policy, in 128 KiB an output; not a board's top, but what takes the place of a module of one. */
@@ -24,6 +27,7 @@ object Boards {
   val all: Seq[(String, () => Component)] = Seq(
     colorlight.name -> (() => new Colorlight5a75b(colorlight)),
     versa.name -> (() => new Ecp5Versa(versa)),
+    sume.name -> (() => new NetFpgaSume(sume)),
     outputQueues.name -> (() => new NetFpgaOutputQueues(outputQueues))
   )
 }

@@ -9,25 +9,24 @@ import weir.csr.{AxiLitePort, RegisterMap}
 /** Two cores between two ports: what port 0 receives leaves through core 0 and port 1, and the other way round.
   *
   * `bypass` leads frames past the cores, each direction from its next frame on. Meanwhile the cores' links are down: what
-  * they hold is dropped and counted, and what they have begun to send is finished first. Time is counted from the clock;
-  * it starts at 0 with reset.
+  * they hold is dropped and counted, and what they have begun to send is finished first. So it is with a port whose `up` is low, for
+  * the core that sends there. Time is counted from the clock ([[Nanoseconds]]).
   */
 class BumpInTheWire(c: WeirConfig) extends Component {
-  require(1000000000 % c.clockHz == 0, s"WeirConfig.clockHz=${c.clockHz} must divide 10^9, as 62500000 does")
   val io = new Bundle {
     val rx = Vec(slave(Stream(AxisBeat(c.dataWidth))), 2)
     val tx = Vec(master(Stream(AxisBeat(c.dataWidth))), 2)
     val csr = Vec(slave(AxiLitePort(RegisterMap.addressWidth)), 2)
     val bypass = in Bool ()
+    val up = in(Vec(Bool(), 2))
   }
-  val nowNs = Reg(c.time) init 0
-  nowNs := nowNs + 1000000000 / c.clockHz
+  val clock = new Nanoseconds(c)
 
   val cores = Seq.fill(2)(new WeirCore(c))
   val directions = for (n <- 0 until 2) yield new Area {
     val core = cores(n)
-    core.io.now_ns := nowNs
-    val linkUp = RegNext(!io.bypass) init False
+    core.io.now_ns := clock.now
+    val linkUp = RegNext(!io.bypass && io.up(1 - n)) init False
     core.io.link_up := linkUp
     core.io.csr <> io.csr(n)
 

@@ -22,6 +22,7 @@ class ServedBump(c: WeirConfig, baud: Int) extends Component {
   bridge.uart.rxd := io.uart.rxd
   io.uart.txd := bridge.uart.txd
   bump.io.bypass := io.bypass
+  bump.io.up.foreach(_ := True)
   for (n <- 0 until 2) {
     bump.io.rx(n) << io.rx(n)
     io.tx(n) << bump.io.tx(n)

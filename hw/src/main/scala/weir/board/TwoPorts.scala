@@ -44,6 +44,7 @@ class TwoPorts(
         (bump.io.rx, bump.io.tx, bump.io.bypass)
       case None =>
         val bump = new BumpInTheWire(c).setName("bump")
+        bump.io.up.foreach(_ := True)
         for (signal <- bump.io.csr.flatMap(_.flatten) if signal.isInput) signal := signal.getZero
         (bump.io.rx, bump.io.tx, bump.io.bypass)
     }

@@ -6,7 +6,7 @@ import weir.csr.AxiLitePort
 
 /** One AXI4-Lite slave in front of several blocks of 64 KiB, and read-only words of its own behind them.
   *
-  * The bits above 15 choose the block; block `blocks` is the own one, word k at 4·k. What is not there, and a write to an own
+  * The bits above 15 choose the block; block `blocks` is the own one (none if `own` is 0), word k at 4·k. What is not there, and a write to an own
   * word, is answered with SLVERR. One read and one write at a time; two cycles more than the block's own answer takes.
   */
 class AxiLiteSplit(blocks: Int, own: Int) extends Component {
@@ -15,7 +15,7 @@ class AxiLiteSplit(blocks: Int, own: Int) extends Component {
   val io = new Bundle {
     val up = slave(AxiLitePort(width))
     val down = Vec(master(AxiLitePort(inner)), blocks)
-    val words = in(Vec(Bits(32 bits), own))
+    val words = (own > 0) generate in(Vec(Bits(32 bits), own))
   }
   noIoPrefix()
   private def block(address: UInt): UInt = address(width - 1 downto inner)
@@ -29,7 +29,7 @@ class AxiLiteSplit(blocks: Int, own: Int) extends Component {
     val index = address(inner - 1 downto 2)
     val mine = chosen === blocks && index < own && address(1 downto 0) === 0
     /** taken once: an answer that waits does not change */
-    val word = RegNextWhen(io.words.read(index.resized), !asked)
+    val word = RegNextWhen(if (own > 0) io.words.read(index.resized) else B(0, 32 bits), !asked)
     val known = RegNextWhen(mine, !asked) init False
     val valid = Bool()
     val data = Bits(32 bits)

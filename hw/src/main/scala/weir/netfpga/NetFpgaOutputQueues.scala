@@ -3,6 +3,7 @@ package weir.netfpga
 import spinal.core._
 import spinal.lib._
 import weir.{WeirConfig, WeirCore}
+import weir.board.Nanoseconds
 import weir.csr.AxiLitePort
 import weir.frame.FrameCloser
 
@@ -18,7 +19,6 @@ import weir.frame.FrameCloser
   * @param fifoWords beats of 32 bytes in front of each core
   */
 class NetFpgaOutputQueues(c: WeirConfig, fifoWords: Int = 1024) extends Component {
-  require(1000000000 % c.clockHz == 0, s"WeirConfig.clockHz=${c.clockHz} must divide 10^9, as 200000000 does")
   private val ports = NetFpga.ports
   val axis_aclk, axis_resetn = in Bool ()
   val s_axis = slave(Stream(NetFpgaWord()))
@@ -30,8 +30,7 @@ class NetFpgaOutputQueues(c: WeirConfig, fifoWords: Int = 1024) extends Componen
   private val domain = ClockDomain(axis_aclk, axis_resetn,
     config = ClockDomainConfig(resetKind = SYNC, resetActiveLevel = LOW))
   val design = new ClockingArea(domain) {
-    val nowNs = Reg(c.time) init 0
-    nowNs := nowNs + 1000000000 / c.clockHz
+    val clock = new Nanoseconds(c)
 
     val enter = new Area {
       val ready = RegNext(True) init False
@@ -65,7 +64,7 @@ class NetFpgaOutputQueues(c: WeirConfig, fifoWords: Int = 1024) extends Componen
       narrow.io.wide << fifo.io.pop
       closer.io.s_axis << narrow.io.narrow
       core.io.s_axis << closer.io.m_axis
-      core.io.now_ns := nowNs
+      core.io.now_ns := clock.now
       core.io.link_up := True
       widen.io.narrow << core.io.m_axis
       m_axis(n) << widen.io.wide
