@@ -71,7 +71,7 @@ class Partial(c: WeirConfig) extends Component {
     val loaded = slave(Flow(QueueGroup(c)))
     /** these queues get no grant */
     val held = out(Bits(c.queues bits))
-    /** no selection of that queue waits or is being carried out */
+    /** no selection of that queue is being carried out; one may wait */
     val settled = out(Bits(c.queues bits))
     val busy = out Bool ()
   }
