@@ -25,6 +25,7 @@ set_property -dict [list \
   CONFIG.en_ext_clk false \
   CONFIG.cfg_ext_if false \
   CONFIG.aspm_support No_ASPM \
+  CONFIG.pf0_msi_enabled true \
   CONFIG.pf0_msix_enabled false \
   CONFIG.vendor_id 10EE \
   CONFIG.PF0_DEVICE_ID 7028 \

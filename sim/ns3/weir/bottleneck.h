@@ -56,7 +56,7 @@ struct Departure {
 /// What a run leaves behind.
 struct Totals {
   uint64_t arrivals = 0, departures = 0, cycles = 0, evaluated = 0;
-  uint64_t compared = 0;     ///< records that were compared with the golden model, word for word
+  uint64_t compared = 0;     ///< of the run's records those that were compared with the golden model, word for word
   uint64_t arrivalHash = 0;  ///< FNV-1a, 64 bits, of the arrivals' records in their order
   uint64_t departureHash = 0;
 };

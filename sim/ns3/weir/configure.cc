@@ -169,8 +169,10 @@ uint32_t ecnOf(const uint8_t *frame, uint32_t length) {
   return type == 0x86DD ? frame[15] >> 4 & 3 : 0;
 }
 
+bool Tally::counts(const Record &record) const { return (uint64_t{record[1]} << 32 & 0xFFFF00000000) + record[0] < end_; }
+
 void Tally::add(const Record &record) {
-  if ((uint64_t{record[1]} << 32 & 0xFFFF00000000) + record[0] >= end_) return;
+  if (!counts(record)) return;
   const bool departure = record[1] >> 20 & 3;
   uint64_t &hash = departure ? departureHash_ : arrivalHash_;
   ++(departure ? departures_ : arrivals_);

@@ -74,6 +74,7 @@ class Tally {
   void add(const Record &record);
   /// Records of that time of the core or later do not count: a run ends there, whatever comes out while the core settles.
   void end(uint64_t ns) { end_ = ns; }
+  bool counts(const Record &record) const;
   void fill(Totals &totals) const;
 
  private:
