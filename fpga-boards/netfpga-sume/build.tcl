@@ -29,6 +29,9 @@ open_run impl_1
 report_utilization -hierarchical -file utilization.txt
 report_timing_summary -file timing.txt
 
+if {[llength [get_clocks -of_objects [get_ports sfp_refclk_p]]] == 0} {
+  error "sfp_refclk_p has no clock: the constraints of weir_pcs_pma_shared were expected to make it"
+}
 set out [open clocks.txt w]
 foreach {pin mhz} $goals {
   set clock [get_clocks -of_objects [get_pins $pin]]

@@ -105,7 +105,9 @@ proc current_fileset {} { return sources_1 }
 proc get_ips {{name *}} { return ip:$name }
 proc get_runs name { return $name }
 proc get_pins name { return $name }
-proc get_clocks {option pin} { return clock:$pin }
+proc get_ports name { return $name }
+set unclocked {}
+proc get_clocks {option pin} { global unclocked; if {$pin in $unclocked} { return {} }; return clock:$pin }
 proc get_hw_devices {} { return {device_0 device_1} }
 proc open_hw_target {} { global connected; if {!$connected} { error "no target" } }
 proc get_timing_paths args {
@@ -168,6 +170,7 @@ def test_a_build_goes_from_sources_to_the_bitstream(run: Callable[..., list[str]
         ("set slacks {setup 0.2 hold -0.05}", "timing is not met: hold slack -0.05 ns"),
         ("set progress {synth_1 12% impl_1 100%}", "synthesis failed; log: project/project.runs/synth_1/runme.log"),
         ("set progress {synth_1 100% impl_1 80%}", "placement or routing failed"),
+        ("set unclocked sfp_refclk_p", "sfp_refclk_p has no clock"),
         ("dict set periods lane_0/coreclk_out 8.0", "lane_0/coreclk_out runs at 125.00 MHz, not 156.25"),
     ],
 )

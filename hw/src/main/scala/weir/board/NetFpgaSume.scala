@@ -20,7 +20,8 @@ case class SfpPins() extends Bundle {
   *
   * The vendor's PCS/PMA brings XGMII of all ports on one clock of 156.25 MHz, which is the cores' too. Its reference comes from the
   * Si5324, which is set up over I2C first. BAR 0 is 512 KiB: core n at n · 0x10000 (what is sent to port n xor 1 comes out of core n),
-  * [[SumeRegisters]] at 0x40000. Button 0 is a reset, button 1 switches the bypass. LEDs: heartbeat, bypass; at each cage link and traffic.
+  * [[SumeRegisters]] at 0x40000. Button 0 is a reset, button 1 switches the bypass. LEDs: heartbeat (fast until the reference is set up), bypass; at each cage
+  * link and traffic.
   *
   * @param startCycles, settleCycles of [[Si5324Setup]], at 125 MHz
   */
@@ -73,10 +74,14 @@ class NetFpgaSume(c: WeirConfig, startCycles: Int = 2500000, settleCycles: Int =
     val hold = RegNext(!setup.io.done) init True
     val heart = Reg(UInt(27 bits)) init 0
     heart := heart + 1
+    /** resets of the devices on I2C: 1 ms */
+    val early = RegInit(True)
+    when(heart(17))(early := False)
+    val light = setup.io.done ? heart.msb | heart(23)
   }
-  i2c_mux_reset := management.readResetWire
-  sfp_clk_reset := management.readResetWire
-  led(0) := start.heart.msb
+  i2c_mux_reset := start.early
+  sfp_clk_reset := start.early
+  led(0) := start.light
 
   /** The ports' lanes. The first one makes what the others share. */
   val lanes = for (n <- 0 until ports) yield {
@@ -109,7 +114,8 @@ class NetFpgaSume(c: WeirConfig, startCycles: Int = 2500000, settleCycles: Int =
     lane.areset_coreclk := first.areset_datapathclk_out
     lane.areset := start.hold
   }
-  val core: ClockDomain = resetFor(first.coreclk_out, !first.resetdone_out, "core")
+  /** Not from the first lane's `resetdone_out`: that falls when nothing is plugged in there, and is of no concern to the others. */
+  val core: ClockDomain = resetFor(first.coreclk_out, first.areset_datapathclk_out, "core")
 
   val path = new ClockingArea(core) {
     val macs = for ((lane, n) <- lanes.zipWithIndex) yield {

@@ -53,7 +53,7 @@ object XilinxCells {
   }
 
   /** 10GBASE-R PCS/PMA (PG068) with 64-bit XGMII on `coreclk`, 156.25 MHz; received words come through its elastic buffer. Its DRP port is
-    * closed in itself, its configuration vector 0: no loopback, no test.
+    * closed in itself; of its configuration vector only the 125 µs timer is set: no loopback, no test.
     *
     * @param shared makes the clocks and resets for the others of the quad ("shared logic in core"), or takes them
     */
@@ -86,7 +86,7 @@ object XilinxCells {
       xgmii_txd := transmit.data
       xgmii_txc := transmit.control
       sim_speedup_control := False
-      configuration_vector := 0
+      configuration_vector := B(PcsPma.timer << 384, 536 bits)
       pma_pmd_type := PcsPma.shortRange
       drp_gnt := True
       drp_den_i := drp_den_o
@@ -101,6 +101,8 @@ object XilinxCells {
   object PcsPma {
     /** 10GBASE-SR; what a host would read, no behaviour of the core depends on it */
     val shortRange = 7
+    /** 125 µs at 156.25 MHz, bits 399:384 of the vector, as the vendor's example sets them */
+    val timer: BigInt = 0x4C4B
   }
 
   /** Gen3 block for PCI Express (PG023) as eight lanes of 2.5 GT/s, 64 bits at 250 MHz, clocks made inside ("shared logic in core"). */
