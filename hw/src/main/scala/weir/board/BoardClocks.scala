@@ -14,13 +14,17 @@ class BoardClocks(pll: PllConfig, oscillator: Bool, release: Bool) extends Area 
       generator.PHASESTEP, generator.PHASELOADREG, generator.PLLWAKESYNC, generator.ENCLKOP, generator.ENCLKOS)) pin := False
   private val hold = !(generator.LOCK && release)
 
-  /** A domain of this clock with a reset of its own, asserted at once. */
-  def domain(clock: Bool, name: String): ClockDomain = {
+  def domain(clock: Bool, name: String): ClockDomain = BoardClocks.domain(clock, hold, name)
+  val line: ClockDomain = domain(generator.CLKOP, "line")
+  val core: ClockDomain = domain(generator.CLKOS, "core")
+}
+
+object BoardClocks {
+  /** A domain of this clock with a reset of its own, asserted at once with `hold` and ended with the clock. */
+  def domain(clock: Bool, hold: Bool, name: String): ClockDomain = {
     val bare = ClockDomain(clock, config = ClockDomainConfig(resetKind = BOOT))
     val reset = ResetCtrl.asyncAssertSyncDeassert(hold, bare, inputPolarity = HIGH, outputPolarity = HIGH)
     reset.setName(s"${name}_rst")
     ClockDomain(clock, reset, config = ClockDomainConfig(resetKind = SYNC, resetActiveLevel = HIGH))
   }
-  val line: ClockDomain = domain(generator.CLKOP, "line")
-  val core: ClockDomain = domain(generator.CLKOS, "core")
 }

@@ -1,7 +1,6 @@
 package weir.board
 
 import spinal.core._
-import spinal.lib._
 import weir.WeirConfig
 
 /** Colorlight 5A-75B, revisions 8.0 and 8.2: LFE5U-25F speed 6, 25 MHz, two RTL8211FD.
@@ -20,18 +19,10 @@ class Colorlight5a75b(c: WeirConfig) extends Component {
   val clocks = new BoardClocks(Colorlight5a75b.pll, clk25, release = True)
 
   /** The level of the bypass, switched when the button goes down. */
-  val switch = new ClockingArea(clocks.core) {
-    private val level = BufferCC(!button_n, init = False)
-    val rest = Reg(UInt(20 bits)) init 0
-    val pressed, bypass = RegInit(False)
-    when(level === pressed)(rest := 0) otherwise {
-      rest := rest + 1
-      when(rest.andR) {
-        pressed := level
-        when(level)(bypass := !bypass)
-      }
-    }
-  }
+  val switch = clocks.core(new Button(!button_n) {
+    val bypass = RegInit(False)
+    when(press)(bypass := !bypass)
+  })
   val design = new TwoPorts(c, clocks, Seq(eth0, eth1), switch.bypass, uart = None, rxTaps = 80, txTaps = 0)
   led_n := !(switch.bypass ? design.lights.heart(23) | design.lights.heart(25))
 }

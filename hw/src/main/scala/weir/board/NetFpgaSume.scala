@@ -39,13 +39,6 @@ class NetFpgaSume(c: WeirConfig, startCycles: Int = 2500000, settleCycles: Int =
   val led = out Bits (2 bits)
   for ((cage, n) <- sfp.zipWithIndex; (name, pin) <- cage.elements) pin.setName(s"sfp${n}_$name")
 
-  private def resetFor(clock: Bool, hold: Bool, name: String): ClockDomain = {
-    val bare = ClockDomain(clock, config = ClockDomainConfig(resetKind = BOOT))
-    val reset = ResetCtrl.asyncAssertSyncDeassert(hold, bare, inputPolarity = HIGH, outputPolarity = HIGH)
-    reset.setName(s"${name}_rst")
-    ClockDomain(clock, reset, config = ClockDomainConfig(resetKind = SYNC, resetActiveLevel = HIGH))
-  }
-
   /** 125 MHz for what has to run before the ports' clock does. */
   val oscillator = new Area {
     val pins = new XilinxCells.Ibufds
@@ -59,7 +52,7 @@ class NetFpgaSume(c: WeirConfig, startCycles: Int = 2500000, settleCycles: Int =
     val buffer = new XilinxCells.Bufg
     buffer.I := generator.CLKOUT0
   }
-  val management: ClockDomain = resetFor(oscillator.buffer.O, !oscillator.generator.LOCKED || btn(0), "management")
+  val management: ClockDomain = BoardClocks.domain(oscillator.buffer.O, !oscillator.generator.LOCKED || btn(0), "management")
 
   val start = new ClockingArea(management) {
     val setup = new Si5324Setup(NetFpgaSume.managementHz, bitHz = 50000, startCycles, settleCycles)
@@ -115,7 +108,7 @@ class NetFpgaSume(c: WeirConfig, startCycles: Int = 2500000, settleCycles: Int =
     lane.areset := start.hold
   }
   /** Not from the first lane's `resetdone_out`: that falls when nothing is plugged in there, and is of no concern to the others. */
-  val core: ClockDomain = resetFor(first.coreclk_out, first.areset_datapathclk_out, "core")
+  val core: ClockDomain = BoardClocks.domain(first.coreclk_out, first.areset_datapathclk_out, "core")
 
   val path = new ClockingArea(core) {
     val macs = for ((lane, n) <- lanes.zipWithIndex) yield {
@@ -153,28 +146,13 @@ class NetFpgaSume(c: WeirConfig, startCycles: Int = 2500000, settleCycles: Int =
       bump
     }
 
-    /** the level changes when the button has rested at another one for 6.7 ms */
-    val switch = new Area {
-      private val level = BufferCC(btn(1), init = False)
-      val rest = Reg(UInt(20 bits)) init 0
-      val pressed = RegInit(False)
-      registers.io.toggle := False
-      when(level === pressed)(rest := 0) otherwise {
-        rest := rest + 1
-        when(rest.andR) {
-          pressed := level
-          registers.io.toggle := level
-        }
-      }
-    }
+    val switch = new Button(btn(1))
+    registers.io.toggle := switch.press
 
     /** traffic is seen for about 0.1 s */
     for (n <- 0 until ports) {
-      val left = Reg(UInt(24 bits)) init 0
-      when(left =/= 0)(left := left - 1)
-      when((macs(n).m_axis.fire && macs(n).m_axis.tlast) || (macs(n).s_axis.fire && macs(n).s_axis.tlast))(left.setAll())
-      sfp(n).led := (left =/= 0) ## states(n).locked
-      left.setName(s"traffic_$n")
+      val traffic = Lights.lasting(Seq(macs(n).m_axis, macs(n).s_axis).map(stream => stream.fire && stream.tlast).orR, width = 24)
+      sfp(n).led := traffic ## states(n).locked
     }
     led(1) := registers.io.bypass.orR
 

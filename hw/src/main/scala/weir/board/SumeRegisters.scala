@@ -38,8 +38,12 @@ class SumeRegisters(ports: Int) extends Component {
   private val bus = front.io.bus
 
   val bypass = Reg(Bits(ports / 2 bits)) init 0
-  val snapshot = RegNext(bus.valid && bus.write && bus.address === SumeRegisters.snapshot / 4) init False
-  when(bus.valid && bus.write && bus.address === SumeRegisters.control / 4)(bypass := bus.wdata.resized)
+  /** an access takes two cycles and acts in the second */
+  val second = RegInit(False)
+  second := bus.valid && !second
+  private val written = second && bus.write
+  val snapshot = RegNext(written && bus.address === SumeRegisters.snapshot / 4) init False
+  when(written && bus.address === SumeRegisters.control / 4)(bypass := bus.wdata.resized)
   when(io.toggle)(bypass := bypass.orR ? bypass.getZero | ~bypass.getZero)
   io.bypass := bypass
   for (mac <- io.statistics) mac.snapshot := snapshot
@@ -56,15 +60,12 @@ class SumeRegisters(ports: Int) extends Component {
   private val counters: Seq[(Int, Bits)] = for ((mac, n) <- io.statistics.toList.zipWithIndex; (word, k) <- SumeRegisters.words(mac).zipWithIndex)
     yield (SumeRegisters.counters + n * SumeRegisters.stride + 4 * k, word)
 
-  /** A read takes a cycle more: there is a choice between many words. */
   private val all = fixed ++ counters
   val known = RegNext(all.map { case (address, _) => bus.address === address / 4 }.reduce(_ || _)) init False
   val writable = RegNext(bus.address === SumeRegisters.control / 4 || bus.address === SumeRegisters.snapshot / 4) init False
   val word = Reg(Bits(32 bits))
   word := 0
   for ((address, value) <- all) when(bus.address === address / 4)(word := value)
-  val second = RegInit(False)
-  second := bus.valid && !second
   bus.ready := second
   bus.rdata := word
   bus.error := !(bus.write ? writable | known)

@@ -60,13 +60,7 @@ class TwoPorts(
     val heart = Reg(UInt(26 bits)) init 0
     heart := heart + 1
     /** a frame's end is seen for about 0.13 s */
-    private def lasting(event: Bool): Bool = {
-      val left = Reg(UInt(23 bits)) init 0
-      when(left =/= 0)(left := left - 1)
-      when(event)(left.setAll())
-      left =/= 0
-    }
-    val received = Vec(ports.map(port => lasting(port.mac.m_axis.fire && port.mac.m_axis.tlast)))
-    val sent = Vec(ports.map(port => lasting(port.mac.s_axis.fire && port.mac.s_axis.tlast)))
+    val received = Vec(ports.map(port => Lights.lasting(port.mac.m_axis.fire && port.mac.m_axis.tlast, width = 23)))
+    val sent = Vec(ports.map(port => Lights.lasting(port.mac.s_axis.fire && port.mac.s_axis.tlast, width = 23)))
   }
 }

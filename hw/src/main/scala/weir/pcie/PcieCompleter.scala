@@ -49,7 +49,6 @@ class PcieCompleter(addressWidth: Int) extends Component {
   val completion = new Area {
     val words = Reg(UInt(5 bits))
     val filled = Reg(UInt(5 bits))
-    val place = Reg(UInt(4 bits))
     val lower = Reg(UInt(7 bits))
     val bytes = Reg(UInt(13 bits))
     val refused = RegInit(False)
