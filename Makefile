@@ -6,12 +6,14 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
-# The Python that makes the environment, pytest's options, seeds of `make timing`, the unit of `make waves`; a board
+# The Python that makes the environment, pytest's options, core and seeds of `make timing`, the unit of `make waves`; a board
 # (folder of fpga-boards/), whether a release builds the boards' bitstreams, and the seed of their placement.
 PYTHON ?= python3
 PYTEST_ARGS ?=
+PRESET ?= ten-gig
 SEEDS ?= 3
 RECORD ?=
+CHECK ?=
 T ?=
 SECONDS ?= 600
 BOARD ?=
@@ -31,11 +33,13 @@ FORMAL_RTL := build/stamps/formal-rtl
 LIB := build/stamps/lib
 MODEL := build/stamps/model
 MODEL_AQM := build/stamps/model-aqm
+MODEL_RED := build/stamps/model-red
 MODEL_NETWORK := build/stamps/model-network
+MODEL_NETWORK_JUMBO := build/stamps/model-network-jumbo
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
-.PHONY: help setup demo live test soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves docs clean model lib format lock
+.PHONY: help setup demo live test long soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -50,8 +54,16 @@ demo: $(VENV) $(MODEL) $(LIB) ## replay a capture of real TCP traffic with every
 live: $(VENV) $(MODEL_AQM) $(LIB) ## real Linux TCP through the core, Drop-Tail, RED, FN and PIE: build/live/
 	@$(PY) sim/live/session.py
 
-test: $(VENV) $(MODEL) $(MODEL_NETWORK) $(LIB) $(NS3) ## every test; PYTEST_ARGS='-k ewma' chooses
+# What tests need is built two at a time: Java, installing and linking leave a core idle.
+TESTED := $(LIB) $(MODEL) $(NS3) $(MODEL_NETWORK) $(MODEL_NETWORK_JUMBO)
+
+test: $(VENV) ## the tests; PYTEST_ARGS='-k ewma' chooses
+	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+
+long: $(VENV) ## tests that take minutes each: clocks that stand still, every set of policies, synthesis by FuseSoC
+	@$(MAKE) --no-print-directory -j 2 $(TESTED)
+	@$(PY) -m pytest -n 2 --dist worksteal -m long $(PYTEST_ARGS)
 
 lint: $(VENV) $(RTL) $(LIB) ## ruff, mypy, Verilator's lint; warnings of the C compiler are errors
 	@$(PY) -m ruff check $(PYTHON_SOURCES)
@@ -68,11 +80,11 @@ formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must b
 soak: $(VENV) $(MODEL) $(LIB) ## random traffic through core and merger for SECONDS=600
 	@WEIR_SOAK=$(SECONDS) $(PY) -m pytest -n 0 -s -k "four_queues or merge_then_split"
 
-bench: $(VENV) $(MODEL) $(MODEL_NETWORK) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
+bench: $(VENV) $(MODEL) $(MODEL_RED) $(MODEL_NETWORK) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
 	@$(PY) -m weir_sim bench
 
-timing: $(VENV) $(RTL) ## clock and size of ten-gig on an ECP5, SEEDS=3 placements, RECORD=1 keeps it: build/timing.json; BOARD=<board>: of a board
-	@$(if $(BOARD),$(PY) scripts/boards.py timing $(BOARD) --seed $(SEED),$(PY) scripts/timing.py --seeds $(SEEDS) $(if $(RECORD),--record))
+timing: $(VENV) $(RTL) ## clock and size of PRESET=ten-gig on an ECP5, SEEDS=3 placements; RECORD=1 keeps it, CHECK=1 compares: build/timing.json; BOARD=<board>: of a board
+	@$(if $(BOARD),$(PY) scripts/boards.py timing $(BOARD) --seed $(SEED),$(PY) scripts/timing.py --preset $(PRESET) --seeds $(SEEDS) $(if $(CHECK),--check) $(if $(RECORD),--record))
 
 bitstream: $(VENV) $(RTL) ## bitstream of a board: BOARD=<board>, SEED=1 of the placement: build/boards/<board>/board.bit
 	@$(PY) scripts/boards.py bitstream $(BOARD) --seed $(SEED)
@@ -95,7 +107,7 @@ area: $(VENV) $(RTL) ## size of every policy on an ECP5: build/area.json
 ns3: $(NS3) ## ns-3 with the core's cycle model as a queue, the experiments' programs: build/ns3/
 	@echo "build/ns3: libweir-ns3.so, $$(cd build/ns3/bin && echo *)"
 
-reproduce: $(VENV) $(MODEL) $(MODEL_NETWORK) $(NS3) ## the papers' experiments and the report: build/reproduce/; QUICK=1 a slice of each
+reproduce: $(VENV) $(MODEL_NETWORK) $(MODEL_NETWORK_JUMBO) $(NS3) ## the papers' experiments and the report: build/reproduce/; QUICK=1 a slice of each
 	@$(PY) sim/reproduce/run.py $(if $(QUICK),--quick)
 
 waves: $(VENV) $(RTL) $(LIB) ## waveform of a bench: T=<unit>; without T the list of units
@@ -108,7 +120,7 @@ docs: $(VENV) $(RTL) ## the site: build/site/index.html
 clean: ## remove build/ (the Python environment stays)
 	@rm -rf build
 
-model: $(MODEL) $(MODEL_NETWORK)
+model: $(MODEL) $(MODEL_NETWORK) $(MODEL_NETWORK_JUMBO)
 
 lib: $(LIB)
 
@@ -160,7 +172,7 @@ $(LIB): $(RTL) $(shell find sw-driver/lib -type f 2>/dev/null)
 	@$(MAKE) -s --no-print-directory -C sw-driver/lib
 	@touch $@
 
-$(MODEL) $(MODEL_AQM) $(MODEL_NETWORK): $(VENV) $(RTL) $(shell find sim/model -name '*.[ch]*' -o -name '*.py' 2>/dev/null)
+$(MODEL) $(MODEL_AQM) $(MODEL_RED) $(MODEL_NETWORK) $(MODEL_NETWORK_JUMBO): $(VENV) $(RTL) $(shell find sim/model -name '*.[ch]*' -o -name '*.py' 2>/dev/null)
 	@$(PY) sim/model/build.py --preset $(patsubst model-%,%,$(@F:model=full))
 	@touch $@
 

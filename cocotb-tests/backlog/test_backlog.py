@@ -1,4 +1,4 @@
-"""Backlog against sums: bytes, packets, frames and cells of each queue, shared cells, emptied, peaks."""
+"""Backlog against sums: bytes, packets, frames and cells of each queue, shared cells, empty, emptied, peaks."""
 
 from __future__ import annotations
 
@@ -78,6 +78,7 @@ class Bench:
         recent = (bool(self.events) and self.events[-1][0] > self.cycle - 8) or self.joined_at > self.cycle - 8
         for q in range(QUEUES):
             got = tuple(int(getattr(dut, f"fill_{q}_{name}").value) for name in ("bytes", "packets", "cells"))
+            assert int(dut.empty.value) >> q & 1 == (got[1] == 0), f"cycle {self.cycle}, queue {q}: {got}"
             if not recent:
                 assert int(getattr(dut, f"fill_{q}_frames").value) == self.frames[q], f"cycle {self.cycle}, queue {q}"
             if recent:

@@ -7,6 +7,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 import lint_rtl
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +24,7 @@ def policies(source: Path) -> set[str]:
     return {name for name, bit in BITS.items() if int(word, 16) & bit}
 
 
+@pytest.mark.long
 def test_every_set_of_policies_makes_a_core_without_warnings(tmp_path: Path) -> None:
     """One run of Java for all, which is not worth compiling well."""
     command = ["mvn", "-q", "-B", "-f", str(ROOT / "hw" / "pom.xml"), "exec:java", f"-Dexec.args={tmp_path} reduced"]

@@ -85,6 +85,7 @@ def test_the_lint_of_a_core_finds_what_is_wrong(written: Path, tmp_path: Path) -
     assert done.returncode != 0 and "link_up" in done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_fusesoc_synthesises_a_core(written: Path, tmp_path: Path) -> None:
     pytest.importorskip("tkinter", reason="Python's Tcl runs edalize's scripts for a yosys without Tcl")
     done = fusesoc(written, tmp_path, "run", "--target", "synth", "weir:core:tail", timeout=850)

@@ -70,3 +70,40 @@ def test_missing_verilog_is_said_with_what_to_do(
     monkeypatch.setattr("sys.argv", ["timing.py"])
     assert timing.main() == 1
     assert "`make rtl` writes it" in capsys.readouterr().err
+
+
+def test_an_unknown_preset_lists_those_that_are_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "build" / "rtl" / "small").mkdir(parents=True)
+    (tmp_path / "build" / "rtl" / "small" / "weir_small.v").touch()
+    monkeypatch.setattr(timing, "ROOT", tmp_path)
+    monkeypatch.setattr("sys.argv", ["timing.py", "--preset", "big"])
+    assert timing.main() == 1
+    assert "there is small;" in capsys.readouterr().err
+
+
+def test_a_clock_is_compared_with_the_last_line_of_its_preset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The best seed of each: 10 % less than 150 MHz is 135."""
+    monkeypatch.setattr(timing, "ROOT", tmp_path)
+    monkeypatch.setattr(timing, "RECORD", tmp_path / "timing.csv")
+    for commit, preset, fmax in (("a", "small", [200.0]), ("b", "small", [150.0, 140.0]), ("c", "tail", [180.0])):
+        size = {"lut4": 1, "ff": 1, "ebr": 1, "dsp": 1}
+        timing.record(
+            {
+                "device": timing.DEVICE,
+                "speed": timing.SPEED,
+                "preset": preset,
+                "fmax_mhz": fmax,
+                "commit": commit,
+                **size,
+            }
+        )
+    timing.compare("small", [100.0, 135.1])
+    assert "135.10 MHz; 150.00 MHz at b: within 10%" in capsys.readouterr().out
+    with pytest.raises(timing.TimingError, match="134.90 MHz; 150.00 MHz at b: more than 10% lost"):
+        timing.compare("small", [134.9, 100.0])
+    with pytest.raises(timing.TimingError, match="timing.csv has no line for aqm"):
+        timing.compare("aqm", [150.0])

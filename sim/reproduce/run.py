@@ -20,7 +20,7 @@ import plan
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAKEMAKE = ROOT / ".venv-ns3" / "bin" / "snakemake"
-MODELS = [ROOT / "build" / "model" / core / "libweir_model.so" for core in ("full", "network")]
+MODELS = [ROOT / "build" / "model" / core / "libweir_model.so" for core in ("network", "network-jumbo")]
 
 
 def missing(without_rtl: bool) -> str | None:

@@ -127,6 +127,7 @@ SCENES: dict[str, Callable[[], object]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("scene", SCENES)
 def test_nothing_moves_that_stands_still(
@@ -140,8 +141,9 @@ def test_nothing_moves_that_stands_still(
     assert still > 1000
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("preset", ["small", "network"])
+@pytest.mark.parametrize("preset", ["small", "network", "network-jumbo"])
 def test_nothing_moves_that_stands_still_in_other_cores(preset: str, models: Callable[[Path], None]) -> None:
     models(build(preset, "--check").parents[1])
     for seed in range(3):
@@ -158,6 +160,7 @@ def test_standing_still_changes_nothing(preset: str) -> None:
     assert same
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_core_with_one_clock_does_the_same(tmp_path: Path, models: Callable[[Path], None]) -> None:
     models(build("small", "--plain", "--out", str(tmp_path / "gated" / "small")).parents[1])
@@ -174,6 +177,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_moves_and_should_not_is_found(

@@ -170,7 +170,7 @@ class Experiment {
 
 int main(int count, char **words) {
   Options o("datacenter", "short TCP transfers and long ones in a tree of racks; the ToRs' uplinks merge and split jumbo frames");
-  commonOptions(o, 0.05, "full");
+  commonOptions(o, 0.05, "network-jumbo");
   o.text("tcp", "newreno", {"tahoe", "reno", "newreno", "sack"}, "of every source");
   o.text("merge", "on", {"on", "off"}, "JFEPM at the ToRs' uplinks");
   o.number("size", 800, 200, 1514, "of a full segment's Ethernet frame, bytes");

@@ -60,7 +60,7 @@ void traffic(const Options &o, NetworkConfig &c) {
 
 int main(int count, char **words) {
   Options o("mred", "TCP in jumbo frames that edges make and split; the bottleneck drops packets out of them (MRED) or whole ones (RED)");
-  commonOptions(o, 50, "full");
+  commonOptions(o, 50, "network-jumbo");
   o.text("side", "mred", {"mred", "red"}, "MRED with DDF, or RED's own decision on whole jumbo frames");
   o.text("scenario", "increase", {"increase", "decrease"}, "new flows at half of the time; or they begin with it, and end");
   o.number("flows", 20, 0, 1000, "new ones, 0.1 s apart");

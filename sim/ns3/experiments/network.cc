@@ -218,7 +218,7 @@ void commonOptions(Options &options, double duration, const char *core) {
   options.number("duration", duration, 0.001, 100000, "simulated time, s");
   options.number("sample", 0, 0, 1000, "time between points of the series, s; 0: none");
   options.text("arrivals", "off", {"on", "off"}, "every arrival at the queue, with its time and length");
-  options.text("core", core, {"full", "network"}, "the RTL: the preset full, or what the papers' queues need of it");
+  options.text("core", core, {"full", "network", "network-jumbo"}, "the RTL: the preset full, or what the papers' queues need of it");
   options.text("model", "", {}, "the cycle model's library; empty: WEIR_MODEL or build/model/<core>");
   options.text("out", "", {}, "file of the result; empty: standard output");
 }

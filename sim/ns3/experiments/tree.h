@@ -22,7 +22,7 @@ struct TreeConfig {
   uint32_t rtl = 0;                        ///< so many uplinks, and as many splits, are RTL; the others the golden model
   bool check = true;                       ///< compare the RTL with the golden model
   uint64_t seed = 1;
-  std::string core = "full", model;
+  std::string core = "network-jumbo", model;
 };
 
 /// Builds the network. Switches forward by the destination address, without the time that a lookup takes. Rack r of the RTL's uplinks is 0, 1, …; of the splits 2, 3, 0, 1: one pair of racks on either

@@ -7,7 +7,7 @@
 // `most`, packets of a jumbo frame (1, 12); `longest`, bytes of a packet's frame (700); `pause`, ns, the longest between a third of
 // the frames (20000); `ecn-of`, the ECN codepoint of all packets (at random); `entries` on, packets that were dropped before;
 // `type`, EtherType of the other frames, hexadecimal;
-// `unchecked` on, the RTL alone; `print` on, all records; `merge` on; `opaque` on, no transit.
+// `unchecked` on, the RTL alone; `print` on, all records; `merge` on; `opaque` on, no transit; `core`, the RTL (full).
 // Prints arrivals, departures, records compared, frames that left, the most that were held, cycles evaluated; then, without
 // `unchecked`, the two hashes of the RTL and of the golden model alone; exits 1 if they differ.
 
@@ -131,6 +131,7 @@ int main(int count, char **words) {
       else if (name == "longest") load.longest = static_cast<uint32_t>(std::stoul(value));
       else if (name == "ecn-of") load.ecn = std::stoi(value);
       else if (name == "entries") load.entries = true;
+      else if (name == "core") setup.core = value;
       else if (name == "unchecked") load.checked = false;
       else if (name == "merge") setup.merge = true;
       else if (name == "opaque") setup.transit = false;

@@ -36,8 +36,9 @@ struct Setup {
   /// core. `rate` is the simulator's.
   unsigned stretch = 1;
   uint64_t seed = 1;      ///< of the core's random source
-  /// The core: "full", the preset, or "network", one queue with drop-tail, RED, DT-ECN, ISRED and FN and no jumbo frames, which is
-  /// evaluated four times as fast. Its pipeline is shorter, so that both have their own traces.
+  /// The core: "full", the preset; "network", one queue with drop-tail, RED, DT-ECN, ISRED and FN and no jumbo frames, which is
+  /// evaluated four times as fast, and whose pipeline is shorter, so that both have their own traces; or "network-jumbo", one queue
+  /// with drop-tail, RED and jumbo frames.
   std::string core = "full";
   std::string model;      ///< the cycle model's library; empty: WEIR_MODEL, or build/model/<core> of this tree
 };

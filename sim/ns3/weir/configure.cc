@@ -65,8 +65,8 @@ golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &cap
   golden::PortConfig port;
   if (setup.core == "network")
     port.pipeline = golden::withoutJumbo;
-  else if (setup.core != "full")
-    throw std::runtime_error("the golden model covers the cores full and network, not '" + setup.core + "'");
+  else if (setup.core != "full" && setup.core != "network-jumbo")
+    throw std::runtime_error("the golden model covers the cores full, network and network-jumbo, not '" + setup.core + "'");
   weir_queue_config config;
   configOf(setup, &config);
   weir_queue_registers registers;

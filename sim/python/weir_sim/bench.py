@@ -704,6 +704,7 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
     frames = FRAMES // 10 if quick else FRAMES
     work: list[tuple[str, Callable[[], list[Row]]]] = [
         ("model speed", lambda: model_speed(preset, frames)),
+        ("model speed, core red", lambda: model_speed("red", frames)),
         ("model speed, core network", lambda: model_speed("network", frames)),
         ("latency", lambda: latency(preset)),
     ]

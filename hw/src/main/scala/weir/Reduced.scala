@@ -13,19 +13,21 @@ object Reduced {
   private def core(name: String, queues: Int, policies: Set[Policy]) =
     WeirConfig(name, queues = queues, cells = 4096, descriptors = 4096, policies = policies + Policy.DropTail, traceDepth = 16)
 
-  /** Cores that traffic is sent through: without RED the fast policies answer earlier; `network` is the bottleneck of simulated
-    * networks (docs/ns3.md), with what the papers' queues need and no more, since each cycle of it is evaluated.
+  /** Cores that traffic is sent through: without RED the fast policies answer earlier; `red` is `ten-gig` with RED alone; `network` and `network-jumbo` are the bottlenecks
+    * of simulated networks (docs/ns3.md), with what the papers' queues need and no more, since each cycle of them is evaluated.
     */
   val run: Seq[WeirConfig] = Seq(
     core("no-red", 4, without(Policy.Red)),
     core("drop-tail-fn", 4, Set(Policy.Fn)),
     core("drop-tail-codel", 4, Set(Policy.Codel)),
-    core("network", 1, Set(Policy.Red, Policy.DtEcn, Policy.Isred, Policy.Fn)).copy(cells = 16384, descriptors = 16384)
+    core("red", 4, Set(Policy.Red)).copy(cells = 2048, descriptors = 2048),
+    core("network", 1, Set(Policy.Red, Policy.DtEcn, Policy.Isred, Policy.Fn)).copy(cells = 16384, descriptors = 16384),
+    core("network-jumbo", 1, Set(Policy.Red)).copy(cells = 16384, descriptors = 16384, jumbo = true, flowSlots = 1024)
   )
 
   /** Cores that the cycle model runs for long: its units that stand still have clocks of their own. */
   val gated: Seq[WeirConfig] =
-    (WeirConfig.presets ++ run).filter(c => Set("full", "aqm", "small", "network").contains(c.name)).map(_.copy(gated = true))
+    (WeirConfig.presets ++ run).filter(c => Set("full", "aqm", "small", "red", "network", "network-jumbo").contains(c.name)).map(_.copy(gated = true))
 
   /** Cores that are elaborated: with all policies but one, with one of them, with none. They have one queue, the least there is. */
   val elaborated: Seq[WeirConfig] = {

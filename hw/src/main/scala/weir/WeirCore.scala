@@ -168,6 +168,7 @@ class WeirCore(c: WeirConfig) extends Component {
     admit.io.hold := control.registers.io.apply
     control.registers.io.applyReady := admit.io.settled & release.io.settled & partial.map(_.io.settled).getOrElse(B(c.queues bits, default -> True))
     admit.io.fill := backlog.io.fill
+    admit.io.empty := backlog.io.empty
     admit.io.sharedUsed := backlog.io.sharedUsed
     admit.io.descriptor << descriptors.io.take
     if (c.jumbo) admit.io.descriptors := descriptors.io.count

@@ -43,6 +43,8 @@ class Admit(c: WeirConfig) extends Component {
     /** descriptors that are not in use, the one on offer included */
     val descriptors = c.jumbo generate in(UInt(c.descriptorWidth + 1 bits))
     val fill = in(Vec(Fill(c), c.queues))
+    /** queues without packets, as `fill` shows it */
+    val empty = in(Bits(c.queues bits))
     val sharedUsed = in(UInt(15 bits))
 
     val request = master(Flow(PolicyRequest(c)))
@@ -113,8 +115,7 @@ class Admit(c: WeirConfig) extends Component {
     /** a packet of a jumbo frame in transit whose header has gone */
     val member = if (c.jumbo) arrival.transit.member else False
     val pause = Reg(UInt(2 bits)) init 0
-    val empty = Vec(io.fill.map(_.packets === 0))
-    val waits = io.hold | (io.stall & empty.asBits)
+    val waits = io.hold | (io.stall & io.empty)
     val late = PerQueue.bit(B(served.map(_.late)), queue)
     /** it goes unless it has to wait; what is loaded with `open` counts with `go` */
     val open = arrival.valid && pause === 0
@@ -187,7 +188,7 @@ class Admit(c: WeirConfig) extends Component {
     next.request.bytes := issue.fill.bytes
     next.request.packets := issue.fill.packets
     next.request.frames := issue.fill.frames
-    next.request.empty := issue.empty(issue.queue.resized)
+    next.request.empty := PerQueue.bit(io.empty, issue.queue)
     next.request.ecn := issue.arrival.meta.ecn
     next.request.draw := io.draw
     next.engine := PerQueue(Vec(served.map(_.engine)), issue.queue)

@@ -21,9 +21,13 @@ object CarrySave {
     rows(pack(terms).map(_.resize(width)), width, enable)
 
   /** `from − Σ term·2^offset`, `width` bits of it: −x is ~x + 1, and the ones fit where carries enter. */
-  def difference(from: UInt, terms: Seq[(UInt, Int)], width: Int, enable: Bool): UInt = {
+  def difference(from: UInt, terms: Seq[(UInt, Int)], width: Int, enable: Bool): UInt =
+    difference(Seq(from), terms, width, enable)
+
+  /** The same of the sum of `from`. */
+  def difference(from: Seq[UInt], terms: Seq[(UInt, Int)], width: Int, enable: Bool): UInt = {
     val inverted = pack(terms).map(t => ~t.resize(width))
-    rows(from.resize(width) +: inverted, width, enable, inverted.size)
+    rows(from.map(_.resize(width)) ++ inverted, width, enable, inverted.size)
   }
 
   /** Σ rows + ones, ones less than the number of rows */

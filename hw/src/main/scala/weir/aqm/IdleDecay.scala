@@ -50,6 +50,8 @@ case class IdleDecay(c: WeirConfig) extends Component {
     */
   val alive = Reg(Bits(IdleDecay.stages * c.queues bits)) init 0
   private def stages(q: Int): Bits = Cat((0 until IdleDecay.stages).map(n => alive(n * c.queues + q)))
+  /** queues with a hint in c1 to c11 that is not stale, in a register of its own: who waits for it is soon to be known */
+  val under = Reg(Bits(c.queues bits)) init 0
   /** c12: a queue's result */
   val holds = Reg(Bits(c.queues bits)) init 0
 
@@ -104,6 +106,9 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val kept = Seq.tabulate(older)(n => ~stale & ~io.applied & B(c.queues bits, default -> !(io.withdraw && last.at(n))))
     alive := (alive.resize(older * c.queues) & Cat(kept)) ## newest
   }
+  private val moving = B((0 until c.queues).map(q =>
+    (0 until older).map(n => alive(n * c.queues + q) && !(io.withdraw && last.at(n))).orR))
+  under := newest | (moving & ~stale & ~io.applied)
   last.at := (last.at ## False).resize(IdleDecay.stages)
   when(io.withdraw)(last.at := 0)
   when(io.hint.valid || again.goes && again.only)(last.at := (!again.joined).asBits.resize(IdleDecay.stages))
@@ -114,18 +119,19 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val arrivedNow = io.arrival.valid && io.arrival.empty && io.arrival.queue === hinted
     /** a subtraction for each rather than one after the choice: which it is comes late */
     val idleNs = UInt(c.timeWidth bits)
-    private val idleFor = Vec(idleSince.map(since => Meaningful(starts)(io.nowNs - since)))
+    private val idleFor = Vec(idleSince.map(since => Meaningful(io.hint.valid || again.valid)(io.nowNs - since)))
     idleNs := PerQueue(idleFor, hinted)
     when(arrivedNow)(idleNs := io.nowNs - io.arrival.nowNs)
     when(emptiedNow)(idleNs := 0)
     val rate = RedFamily.scaled(words("RED_IDLE_RATE", hinted))
   }
 
-  /** i·Rm, partial products */
+  /** i·Rm, partial products. It loads for any hint; `moves` and `alive` tell whether that counts, which is known later. */
   val c1 = new Area {
-    val queue = RegNextWhen(hinted, moves(0))
-    val idleNs = RegNextWhen(c0.idleNs, moves(0))
-    val rate = RegNextWhen(c0.rate, moves(0))
+    private val loads = io.hint.valid || again.valid
+    val queue = RegNextWhen(hinted, loads)
+    val idleNs = RegNextWhen(c0.idleNs, loads)
+    val rate = RegNextWhen(c0.rate, loads)
     val product = new PartialProducts(idleNs(46 downto 0), rate.mantissa, moves(1))
   }
 
@@ -251,7 +257,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
   when(io.hint.valid)(last.held := 0)
   io.factor := PerQueue(Vec(held.map(_.factor)), io.arrival.queue)
   val waits = PerQueue.select(c.queues, again.valid, again.queue)
-  io.stall := waits | B((0 until c.queues).map(stages(_).orR)) & ~holds
+  io.stall := waits | under & ~holds
 }
 
 object IdleDecay {

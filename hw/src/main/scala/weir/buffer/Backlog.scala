@@ -37,6 +37,8 @@ class Backlog(c: WeirConfig) extends Component {
     val joined = c.jumbo generate slave(Flow(c.queueId))
     val reserve = in(Vec(UInt(15 bits), c.queues))
     val fill = out(Vec(Fill(c), c.queues))
+    /** queues without packets, as `fill` shows it */
+    val empty = out(Bits(c.queues bits))
     /** cells that queues hold beyond their reserves */
     val sharedUsed = out(UInt(15 bits))
     /** pulse, as `fill` shows it: these queues have become empty, by a departure or by a refund */
@@ -89,6 +91,8 @@ class Backlog(c: WeirConfig) extends Component {
       packets := packetsAfter
       cells := (cells.asSInt + changeCells.resize(15 bits)).asUInt
     }
+    val empty = RegInit(True)
+    when(changes)(empty := packetsAfter === 0)
     val emptied = RegInit(False)
     emptied := False
     when(changes && gone)(emptied := packetsAfter === 0)
@@ -139,5 +143,6 @@ class Backlog(c: WeirConfig) extends Component {
     io.grouped := count
   }
 
+  io.empty := B(queues.map(_.empty))
   io.emptied := B(queues.map(_.emptied))
 }

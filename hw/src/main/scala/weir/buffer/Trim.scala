@@ -3,6 +3,7 @@ package weir.buffer
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
+import weir.aqm.CarrySave
 import weir.csr.QueueConfig
 
 /** Tells which queues have to drop packets from their heads (drop from front, Lakshman et al. 1996).
@@ -31,13 +32,22 @@ class Trim(c: WeirConfig) extends Component {
     when(linked && !left)(packets := packets + 1)
     when(!linked && left)(packets := packets - 1)
 
-    /** what is left up to the limits, negative above them */
-    val slackBytes = Reg(SInt(c.quantityWidth + 2 bits)) init 0
     private val front = io.config(q).dropFront
-    when(front)(slackBytes := (io.config(q).limitBytes.resize(c.quantityWidth + 2) + taken - added - bytes).asSInt)
-    val slackPackets = Reg(SInt(c.countWidth + 2 bits)) init 0
-    when(front)(slackPackets := (io.config(q).limitPackets.resize(c.countWidth + 2) + left.asUInt - linked.asUInt - packets).asSInt)
     val enabled = RegNext(front) init False
+    /** What is left up to the limits, negative above them: with a packet that comes or goes what was left before it, otherwise
+      * computed again. The limits do not change while packets come and go.
+      */
+    private def slackOf(limit: UInt, held: UInt, more: UInt, less: UInt): SInt = {
+      val width = widthOf(held) + 1
+      val slack = Reg(SInt(width bits)) init 0
+      val after = CarrySave.difference(Seq(slack.asUInt, less), Seq(more -> 0), width, front)
+      when(front) {
+        slack := Mux(enabled && (linked || left), after.asSInt, (limit.resize(width) - held).asSInt)
+      }
+      slack
+    }
+    val slackBytes = slackOf(io.config(q).limitBytes, bytes, added, taken)
+    val slackPackets = slackOf(io.config(q).limitPackets, packets, linked.asUInt, left.asUInt)
     io.over(q) := enabled && (slackBytes.msb || slackPackets.msb)
   }
 }

@@ -27,6 +27,7 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
   val fill = any(Vec(Fill(c), c.queues))
   dut.io.config := config
   dut.io.fill := fill
+  dut.io.empty := B(fill.map(_.packets === 0))
   dut.io.sharedCells := any(UInt(15 bits))
   dut.io.sharedUsed := any(UInt(15 bits))
   dut.io.nowNs := any(c.time)

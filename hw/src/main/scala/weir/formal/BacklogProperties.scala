@@ -95,7 +95,7 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
       assert(signed(fill.bytes) === queue.bytes.shown)
       assert(signed(fill.packets) === queue.packets.shown && signed(fill.frames) === queue.frames.shown)
       assert(signed(fill.cells) === queue.cells.shown)
-      assert(dut.io.emptied(q) === queue.emptied)
+      assert(dut.io.emptied(q) === queue.emptied && dut.io.empty(q) === (fill.packets === 0))
       // what is under way
       when(changes) {
         assert(dut.queues(q).changeBytes.pull().resize(width) === queue.bytes.sum - queue.bytes.shown)
