@@ -77,11 +77,13 @@ class Admit(c: WeirConfig) extends Component {
   waiting.io.push.payload := io.arrival.payload
   io.room := RegNext(waiting.io.availability > 3) init True
 
-  /** The oldest arrival, in a register, so that what depends on its queue starts from flip-flops. */
+  /** The oldest arrival, in a register, so that what depends on its queue starts from flip-flops. The next one comes two cycles
+    * after it has gone, soon enough for one in four cycles, and need not be told in the same.
+    */
   val head = {
-    val first = waiting.io.pop.m2sPipe()
     // a packet's flow has to be known seven cycles after its request
-    if (c.jumbo) first.m2sPipe().m2sPipe() else first
+    val pop = if (c.jumbo) waiting.io.pop.m2sPipe().m2sPipe() else waiting.io.pop
+    pop.halfPipe()
   }
 
   private val engines = c.engines
