@@ -78,7 +78,7 @@ DEPARTING: dict[str, dict[str, Any]] = {"codel": {"target": "1us", "interval": "
 """Policies that decide at departure; CoDel so that it drops packet after packet."""
 LATENCY = {"fn": 20}
 """of verdicts, where it is not 10 cycles at most (docs/policies.md)"""
-TO_RECORD = 5
+TO_RECORD = 6
 """cycles from a verdict to its record at the trace port"""
 
 POLICY_ROWS = ((SIZES[0], 1, False), (SIZES[0], QUEUES, False), (SIZES[4], QUEUES, False), (SIZES[0], QUEUES, True))
