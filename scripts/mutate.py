@@ -342,6 +342,7 @@ MUTANTS = (
            "multipliers_t15t17_0_a = weight_scaled_pairs_0_1;", module="FnDecision"),
     Mutant("Fn", "a shared multiplier keeps the window's time", "multiplier_a = floats_bytes8_mantissa;", "multiplier_a = products_a;",
            module="FnUnit"),
+    Mutant("IdleDecay", "a stale hint is waited for", "((moving & (~ stale)) & (~ applied))", "(moving & (~ applied))"),
     Mutant("IdleDecay", "an apply loses what a hint began", "((applied & (~ stale)) & (last_others | again_alone))", "4'b0"),
     Mutant("IdleDecay", "an old result outlives an apply", "((stale[1] || applied[1]) ||", "(stale[1] ||"),
     Mutant("IdleDecay", "nobody waits for an apply", "(waits | (", "(4'b0 | ("),

@@ -18,6 +18,8 @@ CELL = re.compile(r'\(CELLTYPE "[^"]*"\)\s*\(INSTANCE ([^)]*)\)')
 ARC = re.compile(r"\(IOPATH\s+(\S+)\s+(\S+)\s+\(([\d.:]+)\)")
 SETUP = re.compile(r"\(SETUPHOLD\s+(?:\((?:posedge|negedge) (\S+)\)|(\S+))\s+\(posedge \S+\)\s+\(([-\d.:]+)\)")
 WIRE = re.compile(r"\(INTERCONNECT\s+(\S+)\s+(\S+)\s+\(([\d.:]+)\)")
+LEVELS = 2
+"""of the core's instances that paths are grouped by"""
 CLOCK = re.compile(r"CLK[AB0-3]?|WCK")
 
 
@@ -77,12 +79,12 @@ def read(sdf: Path) -> Delays:
     return Delays(starts, arcs, ends)
 
 
-def block(cell: str) -> str:
-    """The instance of the core that a cell belongs to, two levels deep."""
+def block(cell: str, levels: int | None = None) -> str:
+    """The instance of the core that a cell belongs to, from its flattened name; no more than `levels` deep."""
     parts = re.sub(r"\$.*", "", cell).split(".")
     if parts[0] != "core":
         return "wrapper"
-    return ".".join(parts[1:-1][:2]) or "core"
+    return ".".join(parts[1:-1][:levels]) or "core"
 
 
 def slow(delays: Delays, period_ns: float) -> list[Group]:
@@ -107,7 +109,7 @@ def slow(delays: Delays, period_ns: float) -> list[Group]:
         pins = [pin]
         while pins[-1] in before:
             pins.append(before[pins[-1]])
-        ends = block(pins[-1][0]), block(pin[0])
+        ends = block(pins[-1][0], LEVELS), block(pin[0], LEVELS)
         counts[ends] += 1
         worst.setdefault(ends, (ns, pins[::-1]))
     return [Group(*ends, counts[ends], ns, pins) for ends, (ns, pins) in worst.items()]

@@ -160,14 +160,6 @@ def used(report: dict[str, Any], outside: Counter[str]) -> dict[str, int]:
     }
 
 
-def block(cell: str) -> str:
-    """The instance a cell belongs to, from its flattened name."""
-    parts = re.sub(r"\$.*", "", cell).split(".")
-    if parts[0] != "core":
-        return "wrapper"
-    return ".".join(parts[1:-1]) or "core"
-
-
 def print_path(report: dict[str, Any]) -> None:
     """The critical path of the clock: its ends, and its delay by block."""
     clock = min(report["fmax"], key=lambda name: report["fmax"][name]["achieved"])
@@ -181,7 +173,7 @@ def print_path(report: dict[str, Any]) -> None:
     by_block: dict[str, list[float]] = {}
     for step in path:
         routed = step["type"] == "routing"
-        delays = by_block.setdefault(block(step["from"]["cell"]), [0.0, 0.0])
+        delays = by_block.setdefault(paths.block(step["from"]["cell"]), [0.0, 0.0])
         delays[routed] += step["delay"]
     total = sum(sum(delays) for delays in by_block.values())
     print(f"critical path of seed {report['seed']}: {total:.2f} ns")
@@ -216,6 +208,8 @@ def record(result: dict[str, Any]) -> None:
 
 def recorded(preset: str) -> tuple[str, float] | None:
     """Commit and best clock, MHz, of the last line of the record for a preset on this device; None: there is none."""
+    if not RECORD.exists():
+        return None
     with RECORD.open(newline="") as lines:
         rows = [
             r for r in csv.DictReader(lines) if (r["device"], r["speed"], r["preset"]) == (DEVICE, str(SPEED), preset)

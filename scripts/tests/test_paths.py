@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import paths
 
 SDF = r"""(DELAYFILE
@@ -59,6 +61,12 @@ def test_slow_paths_are_grouped_by_where_they_begin_and_end(tmp_path: Path) -> N
     assert [g.end for g in paths.slow(delays, 0.7)] == ["b", "wrapper"] and paths.slow(delays, 0.7)[0].paths == 2
 
 
-def test_cells_belong_to_instances_two_levels_deep() -> None:
-    assert paths.block("core.a.b.c.d_FF") == "a.b" and paths.block("core.x_FF") == "core"
-    assert paths.block("taken_FF") == "wrapper"
+@pytest.mark.parametrize(("cell", "block"), [
+    ("core.queues.fifo.count_TRELLIS_FF_Q_3", "queues.fifo"),
+    ("core.irq_LUT4_Z", "core"),
+    ("core.admit.red.$abc$12.x", "admit.red"),
+    ("taken_TRELLIS_FF_Q", "wrapper"),
+])  # fmt: skip
+def test_a_cell_belongs_to_the_instance_in_its_name(cell: str, block: str) -> None:
+    assert paths.block(cell) == block
+    assert paths.block(cell, 1) == block.partition(".")[0]

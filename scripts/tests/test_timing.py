@@ -46,16 +46,6 @@ def test_the_wrapper_connects_every_bit_once() -> None:
     assert "reg [64:0] shift_to, to_core;" in text and "wire [3:0] from_core;" in text
 
 
-@pytest.mark.parametrize(("cell", "block"), [
-    ("core.queues.fifo.count_TRELLIS_FF_Q_3", "queues.fifo"),
-    ("core.irq_LUT4_Z", "core"),
-    ("core.admit.red.$abc$12.x", "admit.red"),
-    ("taken_TRELLIS_FF_Q", "wrapper"),
-])  # fmt: skip
-def test_a_cell_belongs_to_the_instance_in_its_name(cell: str, block: str) -> None:
-    assert timing.block(cell) == block
-
-
 def test_the_wrappers_cells_are_not_counted() -> None:
     kinds = {"TRELLIS_COMB": 1000, "TRELLIS_FF": 500, "DP16KD": 40, "MULT18X18D": 5}
     report = {"utilization": {kind: {"used": n, "available": 99999} for kind, n in kinds.items()}}

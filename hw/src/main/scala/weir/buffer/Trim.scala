@@ -35,7 +35,7 @@ class Trim(c: WeirConfig) extends Component {
     private val front = io.config(q).dropFront
     val enabled = RegNext(front) init False
     /** What is left up to the limits, negative above them: with a packet that comes or goes what was left before it, otherwise
-      * computed again. The limits do not change while packets come and go.
+      * computed again. A limit that changes in the cycle of a packet counts a cycle later.
       */
     private def slackOf(limit: UInt, held: UInt, more: UInt, less: UInt): SInt = {
       val width = widthOf(held) + 1
