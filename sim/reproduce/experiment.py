@@ -42,5 +42,7 @@ class Table:
     quick_rows: tuple[str, ...] = ()
     quick_sides: tuple[str, ...] = ()
     quick: dict[str, Value] = field(default_factory=dict)
-    #: sides that only the golden model runs in the full workflow (sweeps)
+    #: only the golden model runs it, but for `rtl_rows` (sweeps)
     golden_only: bool = False
+    #: rows of a sweep that the RTL runs too, and ns-3's own queue where there is one
+    rtl_rows: tuple[str, ...] = ()

@@ -208,10 +208,11 @@ class Run:
         return own | {"queue": self.queue, "seed": self.seed}
 
 
-def queues_of(table: Table, side: str, quick: bool) -> tuple[str, ...]:
-    """The queues that a side runs with, the one that is reported first."""
-    own = ("golden",) if table.golden_only else ("rtl", "golden")
-    return own + (("ns3",) if side in table.ns3 else ())
+def queues_of(table: Table, row: str, side: str) -> tuple[str, ...]:
+    """The queues that a side runs with in a row, the one that is reported first."""
+    with_rtl = row in table.rtl_rows or not table.golden_only
+    with_ns3 = side in table.ns3 and (with_rtl or not table.rtl_rows)
+    return (*(("rtl",) if with_rtl else ()), "golden", *(("ns3",) if with_ns3 else ()))
 
 
 def runs(quick: bool, papers: tuple[str, ...] = (), without_rtl: bool = False) -> list[Run]:
@@ -224,7 +225,7 @@ def runs(quick: bool, papers: tuple[str, ...] = (), without_rtl: bool = False) -
         sides = t.quick_sides if quick else tuple(t.sides)
         for row in rows:
             for side in sides:
-                for queue in queues_of(t, side, quick):
+                for queue in queues_of(t, row, side):
                     if not (without_rtl and queue == "rtl"):
                         found += [Run(t, row, side, queue, seed) for seed in SEEDS]
     return found

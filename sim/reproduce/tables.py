@@ -52,15 +52,13 @@ def spread(runs: dict[int, dict[str, Any]], name: str) -> dict[str, float | int 
     return {"mean": s.mean, "half": s.half if s.count > 1 else None, "seeds": s.count}
 
 
-def one_row(
-    folder: Path, table: Table, row: str, sides: tuple[str, ...], quick: bool
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def one_row(folder: Path, table: Table, row: str, sides: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A row's JSON, and the runs that count for it by side."""
     out: dict[str, Any] = {"row": row, "sides": {}}
     chosen: dict[str, Any] = {}
     printed = table.printed.get(row, {})
     for side in sides:
-        runs = {q: load(folder, table, row, side, q) for q in queues_of(table, side, quick)}
+        runs = {q: load(folder, table, row, side, q) for q in queues_of(table, row, side)}
         records = same_trace(runs, f"{table.paper} {table.name}, {row}, {side}")
         present = {q: r for q, r in runs.items() if r}
         if not present:
@@ -83,7 +81,7 @@ def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
     rows, runs = [], {}
     sides = table.quick_sides if quick else tuple(table.sides)
     for row in table.quick_rows if quick else table.rows:
-        made, chosen = one_row(folder, table, row, sides, quick)
+        made, chosen = one_row(folder, table, row, sides)
         if made["sides"]:
             rows.append(made)
             runs[row] = chosen

@@ -97,6 +97,18 @@ def test_the_sweeps_of_paper_004_are_those_of_its_section_iv() -> None:
     assert len(files) == 3 * (2 * 96 + 30), "each setting has runs of its own"
 
 
+def test_the_rtl_runs_every_size_of_paper_002_at_its_highest_load() -> None:
+    """Tables 4.2 to 4.9 have a row for a size: 16 with the RTL, beside all 64 of the golden model, 3 seeds, both sides."""
+    of = {q: [r for r in plan.runs(False, ("002",)) if r.table.name != "control-newreno" and r.queue == q] for q in ("rtl", "golden", "ns3")}  # fmt: skip
+    assert {(r.table.name, r.row) for r in of["rtl"]} == {
+        (f"tables-{tcp}", f"{size}-0.95") for tcp in ("tahoe", "reno", "newreno", "sack") for size in (800, 1000, 1200, 1460)
+    }  # fmt: skip
+    assert len({r.file for r in of["rtl"]}) == 16 * 3 * 2 and len({r.file for r in of["golden"]}) == 64 * 3 * 2
+    assert {(r.table.name, r.row, r.seed) for r in of["ns3"]} == {(r.table.name, r.row, r.seed) for r in of["rtl"]}
+    assert {r.side for r in of["ns3"]} == {"original"}, "ns-3 has no queue that merges"
+    assert all(r.options(False)["duration"] == 0.015 for r in of["rtl"]), "as long as the golden model's"
+
+
 def test_the_rule_chooses_the_settings() -> None:
     """Made-up points: too long a queue, too much loss, and the highest utilisation of what is left."""
     point = fn_grid.Point
