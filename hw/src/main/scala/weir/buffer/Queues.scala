@@ -138,7 +138,9 @@ class Queues(c: WeirConfig) extends Component {
     val starts = io.grant.valid || walk.steps || stepped
     /** step n is the n-th cycle after it; what is below is one cycle older than its number */
     val valid = new Steps(starts, 3)
-    val loads = new Steps(io.grant.valid && several, 3)
+    /** the cycle after a grant: which queue it is has then come from the scheduler, and the lists follow */
+    val taken = RegNext(io.grant.valid) init False
+    val loads = new Steps(taken && several, 2)
     val first = Vec.fill(3)(Reg(Bool()))
     /** a step; one that looks; one after which its group is empty */
     val partial, looks, dies = Vec.fill(3)(Reg(Bool()))
@@ -147,26 +149,30 @@ class Queues(c: WeirConfig) extends Component {
     val cause = Vec.fill(3)(Reg(UInt(3 bits)))
     val nowNs = Vec.fill(3)(Reg(c.time))
     val id = Vec.fill(3)(Reg(c.descriptorId))
+    /** what is read: the head of the queue, or what comes next of a group */
+    val reads = c.descriptorId
   }
 
   /** some list changes */
   private val joins = if (c.jumbo) io.link.joins else False
   /** a group comes */
   val comes = io.append.valid
-  val moves = comes || io.grant.valid || granted.loads(3)
+  val moves = comes || granted.taken || granted.loads(2)
 
   val lists = for (q <- 0 until c.queues) yield new Area {
     val head, tail = Reg(c.descriptorId)
     val headValid = RegInit(False)
     val groups = Reg(UInt(c.descriptorWidth + 1 bits)) init 0
+    val empty = RegInit(True)
     val linked = comes && io.append.queue === q
-    val left = io.grant.valid && io.grant.queue === q
+    val left = granted.taken && granted.queue(0) === q
     /** no group stays but the one that is linked now */
-    val alone = groups === 0 || (left && groups === 1)
-    val loaded = granted.loads(3) && granted.queue(2) === q
+    private val one = groups === 1
+    val alone = empty || (left && one)
+    val loaded = granted.loads(2) && granted.queue(2) === q
 
+    when(io.grant.valid && io.grant.queue === q)(headValid := False)
     when(moves) {
-      when(left)(headValid := False)
       when(loaded) {
         headValid := True
       }
@@ -177,11 +183,17 @@ class Queues(c: WeirConfig) extends Component {
           headValid := True
         }
       }
-      when(linked && !left)(groups := groups + 1)
-      when(!linked && left)(groups := groups - 1)
+      when(linked && !left) {
+        groups := groups + 1
+        empty := False
+      }
+      when(!linked && left) {
+        groups := groups - 1
+        empty := one
+      }
     }
     io.ready(q) := headValid
-    io.empty(q) := groups === 0
+    io.empty(q) := empty
   }
 
   val tails = Vec(lists.map(_.tail))
@@ -192,7 +204,8 @@ class Queues(c: WeirConfig) extends Component {
   descriptors.write(io.link.id, io.link.descriptor, io.link.valid)
   followers.write(tails(io.append.queue.resized), io.append.id, comes && !alone(io.append.queue.resized))
 
-  granted.several := several(io.grant.queue.resized)
+  granted.several := several(granted.queue(0).resized)
+  granted.reads := granted.taken ? heads(granted.queue(0).resized) | granted.id(0)
   when(granted.starts) {
     granted.nowNs(0) := io.nowNs
     granted.first(0) := io.grant.valid
@@ -202,7 +215,6 @@ class Queues(c: WeirConfig) extends Component {
     granted.queue(0) := io.grant.queue
     granted.discard(0) := io.grant.discard
     granted.cause(0) := io.grant.cause
-    granted.id(0) := heads(io.grant.queue.resized)
   }
   when(granted.starts) {
     granted.partial(0) := granted.stepped
@@ -223,7 +235,7 @@ class Queues(c: WeirConfig) extends Component {
       granted.discard(stage) := granted.discard(stage - 1)
       granted.cause(stage) := granted.cause(stage - 1)
       granted.nowNs(stage) := granted.nowNs(stage - 1)
-      granted.id(stage) := granted.id(stage - 1)
+      granted.id(stage) := (if (stage == 1) granted.reads else granted.id(stage - 1))
       granted.first(stage) := granted.first(stage - 1)
       granted.partial(stage) := granted.partial(stage - 1)
       granted.looks(stage) := granted.looks(stage - 1)
@@ -232,10 +244,10 @@ class Queues(c: WeirConfig) extends Component {
   }
 
   val reading = new Area {
-    val descriptor = RegNextWhen(descriptors.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
-    val follower = RegNextWhen(followers.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
+    val descriptor = RegNextWhen(descriptors.readSync(granted.reads, granted.valid(1)), granted.valid(2))
+    val follower = RegNextWhen(followers.readSync(granted.reads, granted.valid(1)), granted.valid(2))
   }
-  when(granted.loads(3)) {
+  when(granted.loads(2)) {
     for (list <- lists) when(list.loaded)(list.head := reading.follower)
   }
 
@@ -249,8 +261,8 @@ class Queues(c: WeirConfig) extends Component {
       (io.link.valid && joins) || io.update.fire)
     sizes.write(Mux(io.link.valid, Mux(joins, io.link.head, io.link.id), io.update.id),
       Mux(io.link.valid, io.link.group, io.update.group), sized || io.update.fire)
-    val member = RegNextWhen(members.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
-    val size = RegNextWhen(sizes.readSync(granted.id(0), granted.valid(1)), granted.valid(2))
+    val member = RegNextWhen(members.readSync(granted.reads, granted.valid(1)), granted.valid(2))
+    val size = RegNextWhen(sizes.readSync(granted.reads, granted.valid(1)), granted.valid(2))
 
     val first = granted.first(2)
     /** all packets of a jumbo frame in transit have been dropped */
@@ -279,7 +291,7 @@ class Queues(c: WeirConfig) extends Component {
     io.found.next := member
     io.found.group := size
     io.heads := heads
-    io.loaded.valid := granted.loads(3)
+    io.loaded.valid := granted.loads(2)
     io.loaded.queue := granted.queue(2)
     io.loaded.id := reading.follower
 
