@@ -41,7 +41,7 @@ ARED_STORES, ARED_WRITES, ARED_ENDS = 5, 41, 44
 #: `emptied` comes five after it, or two after a commit that refuses, a request one after s0; each counts two cycles later
 DEPARTED, EMPTIED, REFUSED, REQUESTED = 4, 5, 2, 1
 #: a record is on the trace port up to this many cycles after its tick (it waits for a gap between others, trace.md)
-TRACED = 17
+TRACED = 18
 #: a deadline is found this many cycles after it has passed, other queues' ticks and scans included (pie.md, pi2.md, ared.md)
 PATIENCE = 450
 #: a frame waits for its decision no longer than this: 32 before it, and a configuration that is taken over

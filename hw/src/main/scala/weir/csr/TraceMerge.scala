@@ -6,7 +6,7 @@ import weir.WeirConfig
 
 /** Arrival, departure and tick records on one flow with at least one idle cycle between two, as [[TraceFifo]] needs.
   * Departures may be valid every fourth cycle; arrivals every second one, if it is every fourth on average. An arrival's
-  * latency is two to four cycles, a departure's up to 17. A tick's record waits for a gap.
+  * latency is two to four cycles, a departure's up to 18. A tick's record waits for a gap.
   */
 class TraceMerge(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -31,14 +31,16 @@ class TraceMerge(c: WeirConfig) extends Component {
     */
   val departure = StreamFifo(Bits(TraceRecord.width bits), 8, latency = 1)
   departure.io.push << io.departure.toStream
+  /** behind its memory, whose address reaches as many bits as the records have */
+  val left = departure.io.pop.m2sPipe()
 
   val tick = io.tick.stage()
 
   /** in a register: which source it is has to reach all bits of a record, and the record all of a port */
-  private val takes = turn && (arrival.waiting || departure.io.pop.valid || tick.valid)
-  private val chosen = Mux(arrival.waiting, arrival.record, Mux(departure.io.pop.valid, departure.io.pop.payload, tick.payload))
+  private val takes = turn && (arrival.waiting || left.valid || tick.valid)
+  private val chosen = Mux(arrival.waiting, arrival.record, Mux(left.valid, left.payload, tick.payload))
   io.record.valid := RegNext(takes) init False
   io.record.payload := RegNextWhen(chosen, takes)
-  tick.ready := turn && !arrival.waiting && !departure.io.pop.valid
-  departure.io.pop.ready := turn && !arrival.waiting
+  tick.ready := turn && !arrival.waiting && !left.valid
+  left.ready := turn && !arrival.waiting
 }
