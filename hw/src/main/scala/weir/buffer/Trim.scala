@@ -17,13 +17,16 @@ class Trim(c: WeirConfig) extends Component {
     val config = in(Vec(QueueConfig(c), c.queues))
     val link = slave(Flow(Link(c)))
     val departure = slave(Flow(Departure(c)))
+    /** one cycle before each departure */
+    val leaving = slave(Flow(Leaving(c)))
     val over = out(Bits(c.queues bits))
   }
   noIoPrefix()
 
   val queues = for (q <- 0 until c.queues) yield new Area {
     val linked = io.link.valid && io.link.queue === q && io.link.descriptor.counts
-    val left = io.departure.valid && io.departure.queue === q && io.departure.descriptor.counts
+    private val leaves = RegNext(io.leaving.valid && io.leaving.queue === q) init False
+    val left = leaves && io.departure.descriptor.counts
     val added = Mux(linked, io.link.descriptor.length, U(0, c.lengthWidth bits)).resize(c.quantityWidth + 1)
     val taken = Mux(left, io.departure.descriptor.length, U(0, c.lengthWidth bits)).resize(c.quantityWidth + 1)
     val bytes = Reg(UInt(c.quantityWidth + 1 bits)) init 0
