@@ -88,7 +88,7 @@ class Bench:
         dut = self.dut
         for handle in (
             *self.request_ports.values(),
-            *(getattr(dut, f"commit_payload_{n}") for n in ("queue", "length", "selected", "dropped")),
+            *(getattr(dut, f"commit_payload_{n}") for n in ("queue", "length", "acts")),
             *(getattr(dut, f"config_payload_{n}") for n in ("queue", "word", "data")),
             *(getattr(dut, f"request_payload_{n}") for n in ("policy", "packets", "frames")),
             *(getattr(dut, f"{n}_valid") for n in ("request", "commit", "config", "hint", "departure")),
@@ -157,12 +157,11 @@ class Bench:
             self.expected.append((self.n - COUNT_STAGE + LATENCY, r, verdict))
         # the verdict's cycle is n, its commit's the next
         dut.commit_valid.value = self.held is not None
+        dut.commit_payload_acts.value = self.held is not None and (self.held[1] or self.held[2])
         if self.held is not None:
             r, selected, dropped = self.held
             dut.commit_payload_queue.value = r.queue
             dut.commit_payload_length.value = r.length
-            dut.commit_payload_selected.value = selected
-            dut.commit_payload_dropped.value = dropped
             self.models[r.queue].commit(r.length, selected, dropped)
         self.held = self.commit
         await FallingEdge(dut.clk)

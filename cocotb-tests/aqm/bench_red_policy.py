@@ -120,8 +120,7 @@ class Bench:
             dut.commit_valid,
             dut.commit_payload_queue,
             dut.commit_payload_length,
-            dut.commit_payload_selected,
-            dut.commit_payload_dropped,
+            dut.commit_payload_acts,
             dut.departure_valid,
             *self.request_ports.values(),
         ):
@@ -214,12 +213,11 @@ class Bench:
         dut = self.dut
         held = self.held
         dut.commit_valid.value = held is not None
+        dut.commit_payload_acts.value = held is not None and (held[1] or held[2])
         if held is not None:
             request, selected, dropped = held
             dut.commit_payload_queue.value = request.queue
             dut.commit_payload_length.value = request.length
-            dut.commit_payload_selected.value = selected
-            dut.commit_payload_dropped.value = dropped
             self.red[request.queue].commit(request.length, selected, dropped)
 
     async def cycle(

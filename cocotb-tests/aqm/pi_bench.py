@@ -325,7 +325,7 @@ INPUTS = [
     "request_payload_policy", "request_payload_nowNs", "request_payload_length", "request_payload_bytes",
     "request_payload_packets", "request_payload_frames", "request_payload_empty", "request_payload_ecn",
     "request_payload_draw", "commit_valid", "commit_payload_queue", "commit_payload_length",
-    "commit_payload_selected", "commit_payload_dropped",
+    "commit_payload_acts",
     "departure_valid", "departure_payload_queue", "departure_payload_nowNs", "departure_payload_sojournNs",
     "departure_payload_length", "departure_payload_ecn", "departure_payload_exempt", "departure_payload_bytes",
     "departure_payload_packets",

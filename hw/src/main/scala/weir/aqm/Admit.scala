@@ -53,6 +53,8 @@ class Admit(c: WeirConfig) extends Component {
     val verdicts = Vec(slave(Flow(PolicyVerdict(c))), c.engines.size)
     val commit = master(Flow(PolicyCommit(c)))
     val commitEngine = out(Bits(c.engines.size bits))
+    /** `acts` of `commit`, for its engine: from registers */
+    val commitActs = out(Bits(c.engines.size bits))
 
     val enter = master(Flow(BacklogChange(c)))
     val refund = master(Flow(BacklogChange(c)))
@@ -360,8 +362,10 @@ class Admit(c: WeirConfig) extends Component {
     /** of the class of the arrival that is committed */
     def ofClass[T <: Data](of: Flight => T): T =
       if (flights.size == 1) of(fast) else Mux(slow, of(flights.last), of(fast))
-    /** the policy's selection stands, even if a limit made the drop its own */
-    val selected = RegNextWhen(!exempt && verdict.cause =/= Cause.none, due)
+    /** the policy's selection stands, even if a limit made the drop its own, or there is a drop */
+    private val acting = chosen(_.exceeded) || !exempt && (verdict.cause =/= Cause.none || verdict.action === Action.drop)
+    private val told = if (c.jumbo) due && !chosen(_.whole.member) else due
+    val acts = B(engines.indices.map(n => RegNext(told && acting && engine(n)) init False))
   }
 
   /** Decisions of each queue between s0 and the commit. */
@@ -385,9 +389,9 @@ class Admit(c: WeirConfig) extends Component {
     io.commit.valid := (if (c.jumbo) commit.valid && !commit.context.member else commit.valid)
     io.commit.queue := queue
     io.commit.length := arrival.meta.length
-    io.commit.selected := commit.selected
-    io.commit.dropped := commit.dropped
+    io.commit.acts := commit.acts.orR
     io.commitEngine := commit.context.engine
+    io.commitActs := commit.acts
 
     io.link.valid := accepted
     io.link.queue := queue

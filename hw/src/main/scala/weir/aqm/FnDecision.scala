@@ -78,7 +78,7 @@ case class FnDecision(c: WeirConfig) extends Component {
 
   /** Packets since the last action or since P was 0, for each queue. A request reads it at t12 and counts at t13. */
   val count = new Area {
-    val restarts = io.commit.valid && (io.commit.selected || io.commit.dropped)
+    val restarts = io.commit.acts
     /** the request in t14 to t17: the only one that has counted and is younger than the one committed */
     val younger = new Area {
       val queue = RegNextWhen(held.t13.queue, stage(13))

@@ -80,10 +80,10 @@ case class PolicyVerdict(c: WeirConfig) extends Bundle {
 case class PolicyCommit(c: WeirConfig) extends Bundle {
   val queue = c.queueId
   val length = c.length
-  /** the policy selected the packet (early or forced) and it is not exempt; also if a limit makes the drop its own */
-  val selected = Bool()
-  /** the packet was dropped, for any cause */
-  val dropped = Bool()
+  /** The policy selected the packet (early or forced) and it is not exempt, or it was dropped for any cause: counts of packets since the
+    * last action start anew. Low without `valid`, so that it can be used alone.
+    */
+  val acts = Bool()
 }
 
 /** A packet that leaves its queue, at its grant. The quantities are those of the queue after the departure. */

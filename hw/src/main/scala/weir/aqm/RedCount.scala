@@ -52,7 +52,7 @@ case class RedCount(c: WeirConfig) extends Component {
     val there = stage(5) || stage(6) || stage(7)
   }
 
-  val restarts = io.commit.valid && (io.commit.selected || io.commit.dropped)
+  val restarts = io.commit.acts
 
   val state = for (_ <- 0 until c.queues) yield new Area {
     val count = Reg(PacketCount(16, 24))

@@ -151,8 +151,9 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
       when(policy || (link.valid && meta.mark))(assert(decided.red && !decided.arrival.meta.exempt))
       when(decided.beyond || !decided.described)(assert(dut.io.event.cause === Cause.overflow))
       when(dut.io.event.cause === Cause.overflow)(assert(dut.io.free.valid))
-      assert(dut.io.commit.dropped === dut.io.free.valid)
+      assert(dut.io.commit.acts === (decided.red && (dut.io.free.valid || dut.io.event.cause =/= Cause.none)))
     }
+    when(!dut.io.commit.valid)(assert(!dut.io.commit.acts && dut.io.commitActs === 0))
 
     cover(link.valid && meta.mark && decided.arrival.meta.queue === 1)
     cover(dut.io.giveDescriptor.valid && dut.io.event.cause === Cause.overflow)

@@ -46,11 +46,10 @@ class RedCountProperties(c: WeirConfig, leak: Boolean) extends Properties {
   val commit = PolicyCommit(c)
   commit.queue := queue(committed)
   commit.length := length(committed)
-  commit.selected := any(Bool())
-  commit.dropped := any(Bool())
+  commit.acts := valid(committed) && any(Bool())
   dut.io.commit.valid := valid(committed)
   dut.io.commit.payload := commit
-  val restarts = valid(committed) && (commit.selected || commit.dropped)
+  val restarts = commit.acts
   val clear = any(Bits(c.queues bits))
   for (q <- 0 until c.queues) assume(!clear(q) || !(0 to committed).map(holds(_, U(q, c.queueWidth bits))).orR)
   dut.io.clear := clear
