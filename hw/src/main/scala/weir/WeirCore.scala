@@ -317,6 +317,7 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.request.payload := admit.io.request.payload
       unit.io.commit.valid := admit.io.commit.valid && admit.io.commitEngine(n)
       unit.io.commit.payload := admit.io.commit.payload
+      unit.io.commit.acts.allowOverride() := admit.io.commitActs(n)
       admit.io.verdicts(n) << unit.io.verdict
       unit.io.departure << release.io.asked(n)
       release.io.verdicts(n) << unit.io.departureVerdict
@@ -356,6 +357,7 @@ class WeirCore(c: WeirConfig) extends Component {
     trim.io.config := queueConfig
     trim.io.link << queues.io.link
     trim.io.departure << queues.io.departure
+    trim.io.leaving << queues.io.leaving
   }
 
   val sending = new ClockingArea(domain) {
@@ -612,7 +614,7 @@ class WeirCore(c: WeirConfig) extends Component {
       io.s_axis.valid, ingress.io.busy, flowTable.map(_.io.busy).getOrElse(False), flowGroups.map(_.io.busy).getOrElse(False), parking.map(_.io.busy).getOrElse(False), unpack.map(_.io.busy).getOrElse(False), store.io.busy,
       batch.map(_.io.busy).getOrElse(False), spacing.map(_.io.busy).getOrElse(False), admit.io.busy, held, schedule.io.busy, partial.map(_.io.busy).getOrElse(False), egress.io.busy,
       sending.leaving, closer.io.busy, control.reset.io.busy, release.io.busy,
-      units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, near)
+      units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, RegNext(near) init False)
     val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy, traceFifo.io.popBusy)
     /** STATUS.QUIET: what the host does, which its read of it is part of, left out */
     private val path = new Settled(moving)

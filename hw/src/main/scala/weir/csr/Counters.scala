@@ -222,8 +222,9 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     val row = Reg(UInt(5 bits)) init 0
     val running = RegInit(False)
 
-    moment.unloading := running
-    ram.write(row, copy(row.resized), running)
+    private val writes = RegNext(running) init False
+    moment.unloading := running || writes
+    ram.write(RegNext(row), RegNext(copy(row.resized)), writes)
     when(running) {
       row := row + 1
       when(row === uptimeRow) { running := False }

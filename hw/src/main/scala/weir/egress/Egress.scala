@@ -278,8 +278,9 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
 
   /** Frames of one word may be finished one a cycle, and packets are discarded one in four: those that wait hold up the reader. */
   val freeing = new Area {
-    private def chains = new StreamFifo(Chain(c), 4, withAsyncRead = true, withBypass = true)
-    val discarded, finished = chains
+    /** seen a cycle later than what is finished: from a departure to the free list it is far */
+    val discarded = new StreamFifo(Chain(c), 4, withAsyncRead = true)
+    val finished = new StreamFifo(Chain(c), 4, withAsyncRead = true, withBypass = true)
     discarded.io.push.valid := io.departure.valid && io.departure.discard
     discarded.io.push.payload := io.departure.descriptor.chain
     finished.io.push.valid := reader.finished
