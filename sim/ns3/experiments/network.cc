@@ -12,6 +12,7 @@
 #include "edges.h"
 #include "ns3/config.h"
 #include "ns3/boolean.h"
+#include "ns3/double.h"
 #include "ns3/global-value.h"
 #include "ns3/internet-stack-helper.h"
 #include "ns3/ipv4-address-helper.h"
@@ -58,6 +59,8 @@ class Network {
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(config_.tcp == "sack"));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(config_.minRto)));
     Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("AcceptOnly"));  // a sender asks for it (Sessions)
+    // TIME_WAIT of 2 s, not 240: ns-3 looks through all of a host's connections for each segment, and sessions leave thousands
+    Config::SetDefault("ns3::TcpSocketBase::MaxSegLifetime", DoubleValue(1));
     if (config_.slowStart > 0)
       Config::SetDefault("ns3::TcpSocket::InitialSlowStartThreshold",
                          UintegerValue(static_cast<uint32_t>(config_.slowStart)));

@@ -50,6 +50,10 @@ class RtlBottleneck final : public Bottleneck {
   void finish() override {
     tally_.end(now_ + epochNs);
     runUntil(now_ + settleNs);
+    // of what was decided meanwhile, which is no part of the run, one may already have the record that the other still makes
+    for (auto *records : {seen_, expected_})
+      for (unsigned kind = 0; kind < 2; ++kind)
+        while (!records[kind].empty() && !tally_.counts(records[kind].back())) records[kind].pop_back();
     if (golden_ && expected_[0].size() + expected_[1].size() + seen_[0].size() + seen_[1].size() > 0)
       differs("the number of records", seen_[0].size() + seen_[1].size(), expected_[0].size() + expected_[1].size());
     core_.balance();
