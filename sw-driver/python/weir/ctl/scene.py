@@ -63,7 +63,7 @@ PARTS = (
         ("pi2", _LIMIT | {"target": "3ms", "tupdate": "1ms", "alpha": "10", "beta": "40", "ecn": "on"}),
         ("fn", _LIMIT | {"window": "64", "t": "5ms", "qopt": "6000b", "capacity": "6mbit", "quadratic": "on", "spread": "geometric"}),
         ("drop-tail", {"limit": "15000b", "front": "on"}),
-    ), "8f7941c1d8caad05d9c0046e25ec9f8a04ec10dc04a6d472427aa32568c3b10e"),
+    ), "990a65fbaa0933e631bd50dc448790c057297e4570a93fdb58e8982e79db9938"),
 )  # fmt: skip
 
 
