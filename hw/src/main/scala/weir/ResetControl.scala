@@ -20,6 +20,10 @@ class ResetControl extends Component {
 
   val waiting = RegInit(False)
   val count = Reg(UInt(3 bits)) init 0
+
+  /** `count` is not 0: a register of its own, as half the core hangs on it */
+  val resetting = RegInit(False)
+
   /** a grant given in the cycle before `hold` needs time to show in `drained` */
   val settle = Reg(UInt(3 bits)) init 0
 
@@ -32,11 +36,15 @@ class ResetControl extends Component {
     when(settle === 0 && io.drained) {
       waiting := False
       count := 4
+      resetting := True
     }
   }
-  when(count =/= 0)(count := count - 1)
+  when(count =/= 0) {
+    count := count - 1
+    resetting := count =/= 1
+  }
 
   io.hold := waiting
-  io.reset := count =/= 0
+  io.reset := resetting
   io.busy := waiting || io.reset
 }

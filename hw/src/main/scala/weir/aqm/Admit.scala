@@ -38,6 +38,7 @@ class Admit(c: WeirConfig) extends Component {
     val settled = out(Bits(c.queues bits))
 
     val draw = in(UInt(c.drawWidth bits))
+    /** `draw` was taken a cycle ago */
     val nextDraw = out Bool ()
     val descriptor = slave(Stream(c.descriptorId))
     /** descriptors that are not in use, the one on offer included */
@@ -130,7 +131,8 @@ class Admit(c: WeirConfig) extends Component {
     when(pause =/= 0)(pause := pause - 1)
     when(go)(pause := interval - 1)
     io.descriptor.ready := go
-    io.nextDraw := go && !member
+    // a cycle later, from a register: the next arrival is four cycles away
+    io.nextDraw := RegNext(go && !member) init False
     slowIssues.went setWhen (go && late)
     val sequence = Reg(UInt(32 bits)) init 0
     when(go && !member)(sequence := sequence + 1)
