@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import fn_grid  # noqa: E402
 import gains  # noqa: E402
 import grid_report  # noqa: E402
 import plan  # noqa: E402
+import report  # noqa: E402
 import tables  # noqa: E402
 from verdicts import HOLDS, NOT, PART, UNDECIDED, Spread, claim_verdict, row_verdict  # noqa: E402
 
@@ -246,6 +248,18 @@ def test_a_table_has_printed_and_measured_values_and_verdicts(tmp_path: Path) ->
     claims = {c["name"]: c for c in made["claims"]}
     assert claims["loss-many"]["verdict"] == HOLDS and claims["loss-many"]["rows"]["30"]["difference"] == -10
     assert claims["overflow"]["verdict"] == UNDECIDED and "loss-few" not in claims
+
+
+def test_a_run_that_several_rows_are_compared_with_counts_once(tmp_path: Path) -> None:
+    """The same RED runs in two rows: three runs of RED and three of ISRED in each row, of other traces, are nine."""
+    write(tmp_path, "aa")
+    made = tables.make(tmp_path, plan.TABLES[0], quick=False)
+    assert report.cost_rows(made)[0].startswith("60 records of the RTL, all equal to the golden model's (6 cycles). ")
+    other = copy.deepcopy(made["rows"][0])
+    for core in other["sides"]["isred"]["core"].values():
+        core["trace_hash"] = "cc"
+    made["rows"].append(other)
+    assert report.cost_rows(made)[0].startswith("90 records of the RTL, all equal to the golden model's (9 cycles). ")
 
 
 @pytest.mark.parametrize("golden_hash,compared,why", [("bb", 10, "different traces"), ("aa", 9, "9 of 10 records")])
