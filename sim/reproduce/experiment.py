@@ -42,7 +42,5 @@ class Table:
     quick_rows: tuple[str, ...] = ()
     quick_sides: tuple[str, ...] = ()
     quick: dict[str, Value] = field(default_factory=dict)
-    #: only the golden model runs it, but for `rtl_rows` (sweeps)
+    #: only the golden model runs it (sweeps, controls)
     golden_only: bool = False
-    #: rows of a sweep that the RTL runs too, and ns-3's own queue where there is one
-    rtl_rows: tuple[str, ...] = ()

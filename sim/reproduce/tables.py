@@ -58,7 +58,7 @@ def one_row(folder: Path, table: Table, row: str, sides: tuple[str, ...]) -> tup
     chosen: dict[str, Any] = {}
     printed = table.printed.get(row, {})
     for side in sides:
-        runs = {q: load(folder, table, row, side, q) for q in queues_of(table, row, side)}
+        runs = {q: load(folder, table, row, side, q) for q in queues_of(table, side)}
         records = same_trace(runs, f"{table.paper} {table.name}, {row}, {side}")
         present = {q: r for q, r in runs.items() if r}
         if not present:

@@ -99,16 +99,28 @@ def test_the_sweeps_of_paper_004_are_those_of_its_section_iv() -> None:
     assert len(files) == 3 * (2 * 96 + 30), "each setting has runs of its own"
 
 
-def test_the_rtl_runs_every_size_of_paper_002_at_its_highest_load() -> None:
-    """Tables 4.2 to 4.9 have a row for a size: 16 with the RTL, beside all 64 of the golden model, 3 seeds, both sides."""
-    of = {q: [r for r in plan.runs(False, ("002",)) if r.table.name != "control-newreno" and r.queue == q] for q in ("rtl", "golden", "ns3")}  # fmt: skip
-    assert {(r.table.name, r.row) for r in of["rtl"]} == {
-        (f"tables-{tcp}", f"{size}-0.95") for tcp in ("tahoe", "reno", "newreno", "sack") for size in (800, 1000, 1200, 1460)
+def test_the_rtl_runs_every_row_of_papers_001_to_004() -> None:
+    """As often as the golden model, and as long; ns-3's own queue too, where there is one. Sweeps and controls are the golden model's."""
+    for t in plan.TABLES:
+        if t in fn_grid.TABLES or t.name.startswith("control"):
+            continue
+        of = {q: [r for r in plan.runs(False, (t.paper,)) if r.table is t and r.queue == q] for q in ("rtl", "golden", "ns3")}  # fmt: skip
+        whole = {(row, side, seed) for row in t.rows for side in t.sides for seed in plan.SEEDS}
+        assert {(r.row, r.side, r.seed) for r in of["rtl"]} == {(r.row, r.side, r.seed) for r in of["golden"]} == whole
+        assert {(r.row, r.seed) for r in of["ns3"]} == {(row, seed) for row, _, seed in whole}
+        assert {r.side for r in of["ns3"]} == set(t.ns3) < set(t.sides)
+        assert all(r.options(False)["duration"] == t.options["duration"] for r in of["rtl"])
+
+
+def test_paper_002_has_a_row_for_each_size_and_load() -> None:
+    """Tables 4.2 to 4.9: four TCPs, four sizes, four loads, 3 seeds, both sides."""
+    of = [r for r in plan.runs(False, ("002",)) if r.table.name != "control-newreno"]
+    assert {(r.table.name, r.row) for r in of} == {
+        (f"tables-{tcp}", f"{size}-{load}")
+        for tcp in ("tahoe", "reno", "newreno", "sack") for size in (800, 1000, 1200, 1460) for load in (0.1, 0.4, 0.7, 0.95)
     }  # fmt: skip
-    assert len({r.file for r in of["rtl"]}) == 16 * 3 * 2 and len({r.file for r in of["golden"]}) == 64 * 3 * 2
-    assert {(r.table.name, r.row, r.seed) for r in of["ns3"]} == {(r.table.name, r.row, r.seed) for r in of["rtl"]}
-    assert {r.side for r in of["ns3"]} == {"original"}, "ns-3 has no queue that merges"
-    assert all(r.options(False)["duration"] == 0.015 for r in of["rtl"]), "as long as the golden model's"
+    assert len({r.file for r in of if r.queue == "rtl"}) == 64 * 3 * 2
+    assert {r.side for r in of if r.queue == "ns3"} == {"original"}, "ns-3 has no queue that merges"
 
 
 def test_the_rule_chooses_the_settings() -> None:
