@@ -78,7 +78,7 @@ formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must b
 	@$(PY) scripts/formal.py
 
 collide: $(VENV) ## the benches and the tests of the cycle model with block RAMs whose words are wrong while they are written (scripts/collide.py)
-	@$(MAKE) --no-print-directory -j 2 $(LIB) $(MODEL)
+	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) scripts/collide.py --model -- -n 2 -m "not long" cocotb-tests sim/tests
 
 soak: $(VENV) $(MODEL) $(LIB) ## random traffic through core and merger for SECONDS=600
