@@ -61,7 +61,7 @@ test: $(VENV) ## the tests; PYTEST_ARGS='-k ewma' chooses
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
-long: $(VENV) ## tests that take minutes each: clocks that stand still, every set of policies, synthesis by FuseSoC
+long: $(VENV) ## tests that take minutes each: clocks that stand still, every set of policies, synthesis by FuseSoC, the clock on record
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) -m pytest -n 2 --dist worksteal -m long $(PYTEST_ARGS)
 

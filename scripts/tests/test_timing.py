@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -97,3 +99,14 @@ def test_a_clock_is_compared_with_the_last_line_of_its_preset(
         timing.compare("small", [134.9, 100.0])
     with pytest.raises(timing.TimingError, match="timing.csv has no line for aqm"):
         timing.compare("aqm", [150.0])
+
+
+@pytest.mark.long
+def test_the_smallest_core_keeps_the_clock_on_record() -> None:
+    """One placement of `tail`, which takes some minutes; the record's other presets are for `make timing CHECK=1`."""
+    command = [sys.executable, str(timing.ROOT / "scripts" / "timing.py")]
+    done = subprocess.run(
+        [*command, "--preset", "tail", "--seeds", "1", "--check", "--timeout", "800"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    assert "within 10%" in done.stdout
