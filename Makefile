@@ -21,7 +21,7 @@ BITSTREAMS ?=
 SEED ?= 1
 
 PY := .venv/bin/python
-PYTHON_SOURCES := cocotb-tests scripts sim sw-driver
+PYTHON_SOURCES := conftest.py cocotb-tests scripts sim sw-driver
 SCALA := $(shell find hw/src/main -name '*.scala')
 GENERATE = mvn -q -B -f hw/pom.xml compile exec:java -Dexec.args
 

@@ -1,0 +1,13 @@
+"""For all tests: programs that they start take SIGINT and SIGHUP as from a terminal.
+
+A shell starts a job in the background with SIGINT ignored, nohup one with SIGHUP ignored, and both pass to children: tests of
+what a program does at a signal would wait for ever, or see no effect.
+"""
+
+import signal
+
+
+def pytest_configure() -> None:
+    """Before the first test, also in the processes of pytest-xdist."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
