@@ -51,6 +51,12 @@ constexpr uint64_t timePast = uint64_t{1} << 47;
 constexpr unsigned beatBytes = 8;
 /// Cycles that are run before the event that ends a skip, so that copies of `now_ns` inside the core are fresh.
 constexpr uint64_t warmUp = 4;
+/// Cycles that are run before a deadline of the core's: one that gets up for it before it is there (Spacing, 64 ns) asks for
+/// more (build.py looks for it).
+#ifndef WEIR_MODEL_LEAD
+#define WEIR_MODEL_LEAD 16
+#endif
+constexpr uint64_t lead = WEIR_MODEL_LEAD;
 /// Skips are multiples of this many cycles, so that slot counters inside the core, which never rest, keep their phase: what
 /// goes round the queues does so in 64 (build.py looks for it), the others in four or less.
 #ifndef WEIR_MODEL_SKIP_STEP
@@ -496,8 +502,8 @@ void weir_model::step() {
 
 /// Jumps to shortly before the next event, if nothing can happen until then.
 void weir_model::skipTo(uint64_t limit) {
-  const uint64_t next = std::min({limit, headStart, wakeCycle});
-  if (next > cycle + warmUp) cycle += (next - warmUp - cycle) / skipStep * skipStep;
+  const uint64_t next = std::min(limit, headStart), time = std::min(next - std::min(next, warmUp), wakeCycle - std::min(wakeCycle, lead));
+  if (time > cycle) cycle += (time - cycle) / skipStep * skipStep;
 }
 
 void weir_model::runTo(uint64_t target) {

@@ -110,6 +110,37 @@ def timers(timer_ns: int, skip: bool = True) -> list[tuple[int, bytes]]:
     return [(frame.first_ns, frame.data) for frame in core.recv()]
 
 
+def any_jumbo(preset: str, seed: int, skip: bool = True) -> tuple[object, ...]:
+    """Jumbo frames and packets that are split, with spacing or without, kept together, or merged by flow or class for a time; idle times
+    of any length. Answers what came out, with its times, and the trace."""
+    rng = random.Random(seed)
+    core = Core(preset, egress="mac", skip=skip)
+    device = core.device
+    device.trace_enable()
+    device.shape(rate=rng.choice(("300Mbit", "2Gbit", "9Gbit")))
+    device.match({}, 3)
+    for number, frame in enumerate(test_split_spacing.jumbo_traffic(rng, 500)):
+        if number % 12 == 0:
+            device.merge(0, "off")
+            match rng.randrange(6):
+                case 0:
+                    device.jumbo("split")
+                case 1 | 2:
+                    device.jumbo("split", spacing=rng.choice(("20us", "1ms")))
+                case 3:
+                    device.jumbo("transit")
+                case 4:
+                    device.merge(0, "flow")
+                case _:
+                    device.merge(0, "class", jfet=f"{rng.choice((92, 500, 3_000, 40_000))}ns")
+        at = core.now_ns + rng.choice((0, 40, 700, 5_000, 60_000)) + rng.randrange(100)
+        core.send(frame, at)
+        core.run_until(at + rng.choice((20, 300, 3_000, 40_000)) + rng.randrange(100))
+    core.run_idle(core.now_ns + 10**9)
+    words, times = core.trace_words()
+    return core.recv(), words.tobytes(), times.tobytes(), core.csr_read(0x108)
+
+
 SCENES: dict[str, Callable[[], object]] = {
     "any traffic": lambda: any_traffic("full", 1),
     "RED and a shaper": lambda: test_model_core.busy_scene(True),
@@ -123,6 +154,7 @@ SCENES: dict[str, Callable[[], object]] = {
     "in transit, policies": lambda: test_transit.test_policies_decide_about_jumbo_frames(("red", "fn")),
     "in transit, MRED": lambda: test_transit.test_long_jumbo_frames_pay_and_nothing_else_changes(),
     "in transit, resets, link losses": lambda: test_transit.test_resets_and_link_losses_in_the_middle(1),
+    "any jumbo frames": lambda: any_jumbo("full", 1),
     "split with spacing": lambda: test_split_spacing.test_no_flow_changes_its_order_and_nothing_is_lost(1),
 }  # fmt: skip
 
@@ -148,15 +180,27 @@ def test_nothing_moves_that_stands_still_in_other_cores(preset: str, models: Cal
     models(build(preset, "--check").parents[1])
     for seed in range(3):
         any_traffic(preset, seed)
+        if preset == "network-jumbo":
+            any_jumbo(preset, seed)
     still, strays = counted(preset)
     assert (strays, still > 10_000) == (0, True)
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("preset", ["full", "network"])
+@pytest.mark.parametrize("preset", ["full", "network", "network-jumbo"])
 def test_standing_still_changes_nothing(preset: str) -> None:
     """The model with all that is left out, and without."""
     same = any_traffic(preset, 7) == any_traffic(preset, 7, skip=False)
+    assert same
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("preset", ["full", "network-jumbo"])
+@pytest.mark.parametrize("seed", range(3))
+def test_standing_still_changes_nothing_for_jumbo_frames(preset: str, seed: int) -> None:
+    skipped = any_jumbo(preset, seed)
+    assert len(skipped[0]) > 100  # type: ignore[arg-type]
+    same = skipped == any_jumbo(preset, seed, skip=False)
     assert same
 
 
