@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "Vweir.h"
@@ -110,8 +111,11 @@ struct weir_model {
     settled = cycle + settleCycles;
   }
   void send(size_t count, const uint8_t *bytes, const uint32_t *lengths, const uint64_t *atNs, const uint8_t *flags);
-  /// Whether a gated clock leaves out the next edge, with its `run` as it is.
-  bool stands(bool run) const { return !run && options[WEIR_MODEL_SKIP] && !top->rst; }
+  /// Whether a gated clock leaves out the next edge, with its `run` as it is. `run` is made of registers: what the ports show comes on top.
+  bool stands(std::string_view clock, bool run) const {
+    const bool shown = clock == "ingress" ? beatShown : clock == "front" && bus.open();
+    return !run && !shown && options[WEIR_MODEL_SKIP] && !top->rst;
+  }
   void runTo(uint64_t cycle);
   bool runIdle(uint64_t lastCycle);
   int access(bool write, uint32_t address, uint32_t *value);
@@ -228,7 +232,7 @@ void weir_model::edge() {
 #endif
   auto &root = *top->rootp;
   root.__Vtrigprevexpr___TOP__clk__0 = 0;
-#define RISE(gate) top->clk_##gate = 1, root.__Vtrigprevexpr___TOP__clk_##gate##__0 = stands(top->run_##gate);
+#define RISE(gate) top->clk_##gate = 1, root.__Vtrigprevexpr___TOP__clk_##gate##__0 = stands(#gate, top->run_##gate);
   WEIR_MODEL_GATES(RISE)
 #undef RISE
   Vweir___024root___eval(&root);
@@ -242,7 +246,7 @@ void weir_model::checkStill() {
   auto *bytes = reinterpret_cast<uint8_t *>(&root);
   root.__Vtrigprevexpr___TOP__clk__0 = 1;
   unsigned still = 0;
-#define STAY(gate) top->clk_##gate = root.__Vtrigprevexpr___TOP__clk_##gate##__0 = 1, still += stands(top->run_##gate);
+#define STAY(gate) top->clk_##gate = root.__Vtrigprevexpr___TOP__clk_##gate##__0 = 1, still += stands(#gate, top->run_##gate);
   WEIR_MODEL_GATES(STAY)
 #undef STAY
   if (!still) return;
@@ -252,7 +256,7 @@ void weir_model::checkStill() {
     const Member &m = weir_model_members[i];
     before.insert(before.end(), bytes + m.offset, bytes + m.offset + m.size);
   }
-#define RISE(gate) root.__Vtrigprevexpr___TOP__clk_##gate##__0 = !stands(top->run_##gate);
+#define RISE(gate) root.__Vtrigprevexpr___TOP__clk_##gate##__0 = !stands(#gate, top->run_##gate);
   WEIR_MODEL_GATES(RISE)
 #undef RISE
   Vweir___024root___eval(&root);

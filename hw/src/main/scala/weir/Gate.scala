@@ -9,7 +9,8 @@ import spinal.lib._
   * edges of `clk` while `run_<units>` is high, and may leave out the others. A core for a device has one clock, and this is it.
   *
   * What has this clock must not change at an edge in a cycle without `run`. `run` is a function of registers, and follows what
-  * stirs the units in the same cycle; it lingers for what they do afterwards and do not tell. The model, built with `--check`,
+  * stirs the units in the same cycle; it lingers for what they do afterwards and do not tell. What ports stir, the model adds: the clock `ingress`
+  * runs while a beat is shown, `front` while a register access is open. The model, built with `--check`,
   * finds a register for which that is not so (docs/modules/model.md).
   *
   * @param lingers cycles

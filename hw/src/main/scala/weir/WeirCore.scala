@@ -35,7 +35,9 @@ class WeirCore(c: WeirConfig) extends Component {
   io.trace.payload.setName("trace_data")
   io.irq := False
 
-  /** clocks of what happens with packets, of what is in front of the buffer, of what is behind it */
+  /** clocks of the line's and the host's front ends, of what happens with packets, of what is in front of the buffer, of what is behind it */
+  val ingressGate = new Gate("ingress", c.gated, lingers = 2)
+  val frontGate = new Gate("front", c.gated, lingers = 2)
   val packetGate = new Gate("packet", c.gated, lingers = 12)
   val unpackGate = new Gate("unpack", c.gated && c.jumbo, lingers = 4)
   val egressGate = new Gate("egress", c.gated, lingers = 8)
@@ -44,7 +46,7 @@ class WeirCore(c: WeirConfig) extends Component {
   val linkUp = RegNext(io.link_up) init False
 
   val control = new Area {
-    val front = new AxiLiteFront
+    val front = frontGate(ClockDomain.current)(new AxiLiteFront)
     val registers = packetGate(ClockDomain.current)(new RegisterFile(c))
     val reset = new ResetControl
     front.io.csr <> io.csr
@@ -59,7 +61,7 @@ class WeirCore(c: WeirConfig) extends Component {
   val domain = ClockDomain.current.copy(reset = pathReset)
 
   val path = new ClockingArea(domain) {
-    val ingress = new Ingress(c)
+    val ingress = ingressGate(domain)(new Ingress(c))
     val unpack = if (c.jumbo) Some(unpackGate(domain)(new Unpack(c))) else None
     val store = new Store(c)
     val batch = if (c.jumbo) Some(packetGate(domain)(new Batch(c))) else None
@@ -628,6 +630,13 @@ class WeirCore(c: WeirConfig) extends Component {
   val stirs = c.gated generate new Area {
     private val host = Seq(control.front.io.busy, control.registers.io.busy, control.reset.io.busy)
     private val sends = queues.io.ready.orR && (shape.io.allowed && egress.io.room || !linkUp)
+    // the model adds what comes at the ports in the same cycle
+    ingressGate.stir(ingress.io.busy)
+    ingressGate.stir(host: _*)
+    ingressGate.close()
+    frontGate.stir(host: _*)
+    frontGate.close()
+
     private val turning = units.map(_.io.turning).foldLeft(False: Bool)(_ || _)
 
     packetGate.stir(host: _*)

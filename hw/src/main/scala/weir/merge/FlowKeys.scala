@@ -58,10 +58,11 @@ class FlowKeys(c: WeirConfig) extends Component {
 
   /** Words without tags: word i of a packet is made when its word i + 1 comes, or at its end. */
   val aligned = new Area {
-    val before = RegNextWhen(io.word.data, io.word.valid)
     val counter = Reg(UInt(3 bits)) init 0
     /** words of the packet that have come, up to 6; a packet out of a jumbo frame may be broken off, and has no end then */
     val number = (io.word.valid && io.word.first) ? U(0, 3 bits) | counter
+    /** words 0 to 4: no other is part of a key */
+    val before = RegNextWhen(io.word.data, io.word.valid && number < 5)
     val tags = Reg(UInt(2 bits)) init 0
     val packet = Reg(UInt(2 bits)) init 0
     val flush = RegNext(io.end) init False
@@ -81,8 +82,8 @@ class FlowKeys(c: WeirConfig) extends Component {
       packet := packet + 1
     }
 
-    val makes = (io.word.valid && number =/= 0) || flush
     private val index = flush ? flushIndex | number - 1
+    val makes = ((io.word.valid && number =/= 0) || flush) && index < 4
     private val shift = flush ? tags | now
     private val wide = io.word.data ## before
     /** the first word keeps its first 12 bytes */
@@ -90,7 +91,7 @@ class FlowKeys(c: WeirConfig) extends Component {
       val moved = wide(8 * bytes, c.wordWidth bits)
       (index === 0) ? (moved(127 downto 96) ## before(95 downto 0)) | moved
     }
-    val valid = RegNext(makes && index < 4) init False
+    val valid = RegNext(makes) init False
     val at = RegNextWhen(index.resize(2), makes)
     val owner = RegNextWhen(flush ? (packet - 1) | packet, makes)
     val word = RegNextWhen(Meaningful(makes)(shift.mux(1 -> shifted(4), 2 -> shifted(8), default -> shifted(0))), makes)
