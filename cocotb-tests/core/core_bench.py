@@ -220,8 +220,9 @@ class Bench:
         self.seed: int | None = None
         self.max_frame, self.default_queue, self.dscp = 9216, 0, [0] * 64
         self.epoch()
-        await self.write(CORE["TRACE_CTRL"], 0xFF07)
-        await self.write(CORE["CORE_APPLY"], 1)
+        if self.features >> 16 & 1:
+            await self.write(CORE["TRACE_CTRL"], 0xFF07)
+            await self.write(CORE["CORE_APPLY"], 1)
         await self.until_free()
 
     def epoch(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,14 @@ def test_core(bench: str) -> None:
 @pytest.mark.timeout(300)
 def test_core_without_red() -> None:
     run_bench("core", "bench_tail", preset="tail")
+
+
+@pytest.mark.timeout(300)
+def test_core_without_a_trace(tmp_path: Path) -> None:
+    """It forwards as the preset tail does, which has one."""
+    for name, unit, preset in (("traced", "core", "tail"), ("untraced", "CoreUntraced", None)):
+        run_bench(unit, "bench_untraced", preset=preset, env={"CORE_TOLD": tmp_path / name})
+    assert (tmp_path / "traced").read_text() == (tmp_path / "untraced").read_text()
 
 
 @pytest.mark.timeout(300 + int(os.environ.get("WEIR_SOAK", "0")))

@@ -29,6 +29,7 @@ class Build:
     queues: int
     cells: int
     descriptors: int
+    #: records of the host's trace FIFO; 0: there is no trace
     trace_depth: int
     #: jumbo frames are built
     jumbo: int
@@ -43,7 +44,7 @@ class Build:
 
     def core_registers(self) -> list[contract.Register]:
         """Registers of block 0 in this build."""
-        return [r for r in CORE.values() if self.jumbo or not r.jumbo]
+        return [r for r in CORE.values() if (self.jumbo or not r.jumbo) and (self.trace_depth or not r.trace)]
 
     def queue_registers(self) -> list[contract.Register]:
         """Registers of a queue's block in this build."""
@@ -83,7 +84,8 @@ class Bench:
         self.rng = random.Random(int(os.environ["WEIR_SEED"]))
         self.stall = float(os.environ["CSR_STALL"])
         self.counter_error = False
-        self.pulses: dict[str, int] = dict.fromkeys(("softReset", "snapshot", "tracePop", "seed_valid"), 0)
+        pulses = ("softReset", "snapshot", "seed_valid", *(("tracePop",) if self.build.trace_depth else ()))
+        self.pulses: dict[str, int] = dict.fromkeys(pulses, 0)
         self.violations: list[str] = []
         #: per queue: words of its configuration as they were copied
         self.words: dict[int, dict[int, int]] = {q: {} for q in range(self.build.queues)}
@@ -140,8 +142,9 @@ class Bench:
         dut, rng = self.dut, self.rng
         self.live = {"statusLinkUp": rng.getrandbits(1), "now": rng.getrandbits(48), "heldPackets": rng.getrandbits(16)}
         self.live |= {name: rng.randrange(self.build.cells) for name in ("freeCells", "freeCellsMin")}
-        self.live["traceLevel"] = rng.randint(1, self.build.trace_depth)
-        self.live |= {f"traceData_{n}": rng.getrandbits(32) for n in range(12)}
+        if self.build.trace_depth:
+            self.live["traceLevel"] = rng.randint(1, self.build.trace_depth)
+            self.live |= {f"traceData_{n}": rng.getrandbits(32) for n in range(12)}
         for q in range(self.build.queues):
             self.live |= {f"live_{q}_{name}": rng.getrandbits(width) for name, width in LIVE_WIDTHS.items()}
         for name, value in self.live.items():
@@ -156,11 +159,13 @@ class Bench:
             return live[key] >> 11 if name == "LIVE_AVERAGE" else live[key]
         if name.startswith("TRACE_DATA"):
             return live[f"traceData_{name.removeprefix('TRACE_DATA')}"]
+        if name == "TRACE_LEVEL":
+            return live["traceLevel"]
         return {
-            "MAGIC": 0x57454952, "VERSION": 0x000100, "FEATURES": 3 * b.jumbo << 17 | 1 << 16 | sum(1 << n for n in b.policies),
+            "MAGIC": 0x57454952, "VERSION": 0x000100, "FEATURES": 3 * b.jumbo << 17 | (b.trace_depth > 0) << 16 | sum(1 << n for n in b.policies),
             "PARAMS": 64 << 8 | b.queues, "CELLS": b.cells, "DESCRIPTORS": b.descriptors, "CLOCK_HZ": 156250000,
             "CELL_BYTES": 64, "STATUS": live["statusLinkUp"], "GENERATION": 0, "NOW_LO": live["now"] & 0xFFFFFFFF,
-            "NOW_HI": live["now"] >> 32, "TRACE_LEVEL": live["traceLevel"], "FREE_CELLS": live["freeCells"],
+            "NOW_HI": live["now"] >> 32, "FREE_CELLS": live["freeCells"],
             "FREE_CELLS_MIN": live["freeCellsMin"], "HELD_PACKETS": live["heldPackets"],
         }[name]  # fmt: skip
 

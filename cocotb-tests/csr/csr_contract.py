@@ -40,6 +40,11 @@ class Register:
         )  # fmt: skip
 
     @property
+    def trace(self) -> bool:
+        """It exists only in builds with a trace. TRACE_LOST, which the counter unit answers, is always there."""
+        return self.name.startswith("TRACE_") and not self.counter
+
+    @property
     def policies(self) -> frozenset[int]:
         """Numbers of the policies that use it: it exists only where one of them is built. Empty if it is of no policy."""
         return USERS.get(self.name.partition("_")[0], frozenset())

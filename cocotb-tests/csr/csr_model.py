@@ -44,9 +44,6 @@ def core_config(words: Mapping[str, int], queues: int) -> dict[str, int]:
         "shaperCost": words["SHAPER_COST_HI"] << 32 | words["SHAPER_COST_LO"],
         "shaperBurst": words["SHAPER_BURST"],
         "shaperOverhead": words["SHAPER_OVERHEAD"],
-        "traceEnable": words["TRACE_CTRL"] & 1,
-        "traceKinds": words["TRACE_CTRL"] >> 1 & 7,
-        "traceQueues": words["TRACE_CTRL"] >> 8 & ((1 << queues) - 1),
         "lfsrFixed": words["LFSR_FIXED"] >> 31,
         "lfsrFixedDraw": words["LFSR_FIXED"] & 0xFFFFFF,
         "split": int(words.get("JUMBO", 0) & 3 in (1, 2)),
@@ -56,6 +53,13 @@ def core_config(words: Mapping[str, int], queues: int) -> dict[str, int]:
         "jumboEtherType": words.get("JUMBO_TYPE", 0) & 0xFFFF,
         "jumboProtocol": words.get("JUMBO_TYPE", 0) >> 16,
     }
+    if "TRACE_CTRL" in words:
+        control = words["TRACE_CTRL"]
+        live |= {
+            "traceEnable": control & 1,
+            "traceKinds": control >> 1 & 7,
+            "traceQueues": control >> 8 & ((1 << queues) - 1),
+        }
     if "MATCH" in words:
         live |= {"matching_unmatchedClass": words["MATCH"] & 15, "matching_unmatchedBypass": words["MATCH"] >> 4 & 1}
         for n in range(16):

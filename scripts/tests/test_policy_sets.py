@@ -1,4 +1,4 @@
-"""A build may leave out any policy (`weir.Reduced`): every such core is elaborated, those with the fewest are linted too."""
+"""A build may leave out any policy, and the trace (`weir.Reduced`): every such core is elaborated, those with the fewest are linted too."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def test_every_set_of_policies_makes_a_core_without_warnings(tmp_path: Path) -> 
     cores = {path.parent.name: path for path in tmp_path.glob("reduced/*/*.v")}
     others = [name for name in BITS if name != "drop-tail"]
     wanted = {f"{how}-{name}" for how in ("without", "only") for name in others}
-    assert set(cores) == wanted | {"none", "none-jumbo", "all-jumbo"}
+    assert set(cores) == wanted | {"none", "none-jumbo", "all-jumbo", "all-untraced"}
     has = {name: policies(path) for name, path in cores.items()}
     for name in others:
         assert {"drop-tail", name} <= has[f"only-{name}"]
         # what needs another policy goes with that one
         assert has[f"without-{name}"] == {"drop-tail"} | {other for other in others if name not in has[f"only-{other}"]}
-    assert has["none"] == has["none-jumbo"] == {"drop-tail"} and has["all-jumbo"] == set(BITS)
+    assert has["none"] == has["none-jumbo"] == {"drop-tail"} and has["all-jumbo"] == has["all-untraced"] == set(BITS)
     # where least is left, most may have lost its use; a core without one policy differs little from the presets
     few = [path for name, path in cores.items() if not name.startswith("without-")]
     assert [text for text in map(lint_rtl.lint, few) if text] == []

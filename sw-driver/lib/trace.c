@@ -54,13 +54,22 @@ void weir_trace_decode(const uint32_t words[WEIR_RECORD_WORDS], struct weir_trac
 	*record = r;
 }
 
+/* Answers a core without a trace, whose registers are not there. */
+static int traced(const struct weir *w)
+{
+	if (w->caps.features >> FEATURE_TRACE & 1)
+		return WEIR_OK;
+	return weir_fail(WEIR_E_UNSUPPORTED, "the trace is not built into this core; use a preset with a trace");
+}
+
 static int control(struct weir *w, int enable, uint32_t queues, uint32_t kinds)
 {
 	const uint32_t most = (1U << w->caps.queues) - 1;
 	uint32_t value = 0;
+	int status = traced(w);
 
-	if (enable && !(w->caps.features >> FEATURE_TRACE & 1))
-		return weir_fail(WEIR_E_UNSUPPORTED, "the trace is not built into this core; use a preset with a trace");
+	if (status)
+		return status;
 	if (queues & ~most)
 		return weir_fail(WEIR_E_RANGE, "trace queues 0x%X is out of range: allowed is 0x0 to 0x%X; bit n is queue n",
 				 (unsigned int)queues, (unsigned int)most);
@@ -78,23 +87,30 @@ int weir_trace_control(struct weir *w, int enable, uint32_t queues, uint32_t kin
 	EXCLUSIVE(w, control(w, enable, queues, kinds));
 }
 
+static int level(struct weir *w, unsigned int *records)
+{
+	int status = traced(w);
+
+	return status ? status : weir_rd(w, WEIR_TRACE_LEVEL, records);
+}
+
 int weir_trace_level(struct weir *w, unsigned int *records)
 {
-	LOCKED(w, weir_rd(w, WEIR_TRACE_LEVEL, records));
+	LOCKED(w, level(w, records));
 }
 
 /* A record is one request: if it has to be repeated, its data is read again, and must be that of no later one. */
 static int read_some(struct weir *w, struct weir_trace_record *records, size_t most)
 {
-	uint32_t words[WEIR_RECORD_WORDS], level, one = WEIR_ONE;
+	uint32_t words[WEIR_RECORD_WORDS], waiting, one = WEIR_ONE;
 	const struct weir_access list[] = {
 		{ WEIR_TRACE_POP, 1, &one, true },
 		{ WEIR_TRACE_DATA0, WEIR_RECORD_WORDS, words, false },
-		{ WEIR_TRACE_LEVEL, 1, &level, false },
+		{ WEIR_TRACE_LEVEL, 1, &waiting, false },
 	};
-	int n = 0, status = most ? weir_rd(w, WEIR_TRACE_LEVEL, &level) : WEIR_OK;
+	int n = 0, status = most ? level(w, &waiting) : traced(w);
 
-	while (!status && (size_t)n < most && n < INT_MAX && level) {
+	while (!status && (size_t)n < most && n < INT_MAX && waiting) {
 		status = weir_transfer(w, list, WEIR_LENGTH(list));
 		if (!status)
 			weir_trace_decode(words, &records[n++]);

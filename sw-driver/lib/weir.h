@@ -38,7 +38,7 @@ const char *weir_error(void);
 
 struct weir_capabilities {
 	uint32_t version;      /* major 31:16, minor 15:8, patch 7:0 */
-	uint32_t features;     /* bit n: policy n is built; bit 16: trace */
+	uint32_t features;     /* bit n: policy n is built; bit 16: there is a trace */
 	uint32_t queues;
 	uint32_t data_width;   /* bits */
 	uint32_t cells;
@@ -548,7 +548,8 @@ struct weir_trace_record {
 
 enum weir_trace_kinds { WEIR_TRACE_ARRIVALS = 1, WEIR_TRACE_DEPARTURES = 2, WEIR_TRACE_TICKS = 4 };
 
-/* queues: bit n for queue n; kinds: enum weir_trace_kinds together. enable = 0 turns the trace off. */
+/* A core without a trace answers WEIR_E_UNSUPPORTED.
+ * queues: bit n for queue n; kinds: enum weir_trace_kinds together. enable = 0 turns the trace off. */
 int weir_trace_control(struct weir *w, int enable, uint32_t queues, uint32_t kinds);
 int weir_trace_level(struct weir *w, unsigned int *records);
 /* The next record: 1, or 0 when none waits. */

@@ -40,6 +40,7 @@ class Register:
     reset: int | str
     policy: str | None
     jumbo: bool = False
+    trace: bool = False
 
 
 class RegisterFile:
@@ -56,7 +57,9 @@ class RegisterFile:
     @staticmethod
     def _registers(block: dict[str, Any]) -> dict[int, Register]:
         return {
-            r["offset"]: Register(r["name"], r["access"], r["kind"], r["mask"], r["reset"], r["policy"], r["jumbo"])
+            r["offset"]: Register(
+                r["name"], r["access"], r["kind"], r["mask"], r["reset"], r["policy"], r["jumbo"], r["trace"]
+            )
             for r in block["registers"]
         }
 
@@ -76,6 +79,7 @@ class FakeCore:
     clock_hz: int = 156250000
     policies: tuple[str, ...] = ("drop-tail", "red")
     jumbo: bool = True
+    trace: bool = True
     busy: int = 2
     magic: int = 0x57454952
     version: int = 0x100
@@ -95,12 +99,16 @@ class FakeCore:
             (self.map.queue, self.map.base + q * self.map.stride) for q in range(self.queues)
         ]:
             for offset, r in block.items():
-                if (r.policy is None or self._built(r.policy)) and (self.jumbo or not r.jumbo):
+                if (
+                    (r.policy is None or self._built(r.policy))
+                    and (self.jumbo or not r.jumbo)
+                    and (self.trace or not r.trace)
+                ):
                     self.words[base + offset] = r.reset if isinstance(r.reset, int) else 0
         built = {
             "MAGIC": self.magic,
             "VERSION": self.version,
-            "FEATURES": sum(1 << NUMBERS[p] for p in self.policies) | 1 << 16 | 3 * self.jumbo << 17,
+            "FEATURES": sum(1 << NUMBERS[p] for p in self.policies) | self.trace << 16 | 3 * self.jumbo << 17,
             "PARAMS": 64 << 8 | self.queues,
             "CELLS": self.cells,
             "DESCRIPTORS": self.descriptors,

@@ -520,6 +520,20 @@ def test_trace_is_read_until_it_is_empty(core: FakeCore, device: weir.Device) ->
     assert device.trace_read() is None
 
 
+def test_a_core_without_a_trace_says_so(register_map: RegisterFile) -> None:
+    core = FakeCore(register_map, trace=False)
+    device = weir.Device(core)
+    assert not device.capabilities.trace
+    core.forget()
+    for call in (device.trace_enable, lambda: device.trace_enable(False), device.trace_level, device.trace_read,
+                 lambda: next(device.trace())):  # fmt: skip
+        with pytest.raises(weir.WeirError, match="the trace is not built into this core") as refused:
+            call()
+        assert refused.value.name == "UNSUPPORTED"
+    assert not core.log and not core.reads
+    assert device.core_counters().trace_lost == 0
+
+
 # ---- native bus
 
 

@@ -195,6 +195,14 @@ def test_a_trace_without_traffic_ends(capsys: pytest.CaptureFixture[str], regist
     assert capsys.readouterr().err == "weirctl: no more records for 3 s; is there traffic?\n"
 
 
+def test_a_core_without_a_trace_is_told(capsys: pytest.CaptureFixture[str], register_map: RegisterFile) -> None:
+    device = weir.Device(FakeCore(register_map, trace=False))
+    assert main(["trace"], device) == 2
+    assert capsys.readouterr().err == "weirctl: the trace is not built into this core; use a preset with a trace\n"
+    assert main(["regs"], device) == 0
+    assert "FREE_CELLS" in (out := capsys.readouterr().out) and "TRACE_CTRL" not in out
+
+
 def test_stats_again_and_again(ctl: Any) -> None:
     code, out, _ = ctl("stats", "--watch", 0.2, "--count", 3)
     assert code == 0 and out.count("per second") == 2 and "Mbit" in out

@@ -619,7 +619,8 @@ class Device:
         departures: bool = True,
         ticks: bool = True,
     ) -> None:
-        """Turns the trace on or off; `queues` are those to trace (default: all), `ticks` the periodic work of policies."""
+        """Turns the trace on or off; `queues` are those to trace (default: all), `ticks` the periodic work of policies. This and the other calls
+        for the trace raise WeirError (UNSUPPORTED) where the core has none (`capabilities.trace`)."""
         built = self.capabilities.queues
         mask = 0
         for queue in range(built) if queues is None else queues:

@@ -36,6 +36,7 @@ class Register:
     fields: tuple[tuple[str, int, int], ...]
     policy: str | None
     jumbo: bool
+    trace: bool
 
 
 @cache
@@ -58,7 +59,7 @@ def registers(queue: int | None) -> dict[str, Register]:
     base = block["base"] + (queue or 0) * block["stride"]
     return {
         r["name"]: Register(r["name"], base + r["offset"], r["access"], r["kind"],
-                            tuple((f["name"], f["high"], f["low"]) for f in r["fields"]), r["policy"], r["jumbo"])
+                            tuple((f["name"], f["high"], f["low"]) for f in r["fields"]), r["policy"], r["jumbo"], r["trace"])
         for r in block["registers"]
     }  # fmt: skip
 
@@ -99,9 +100,9 @@ def _all(context: Context, queue: int | None) -> list[dict[str, Any]]:
         try:
             value = context.device.register_read(register.address)
         except weir.WeirError:
-            if register.policy is None and not register.jumbo:
+            if register.policy is None and not (register.jumbo or register.trace):
                 raise
-            continue  # of a policy that is not built
+            continue  # of something that is not built
         if not context.options.json:
             context.say(_line(register, value))
         found.append({"queue": queue, "name": register.name, "address": register.address, "value": value})

@@ -25,7 +25,7 @@ weirctl trace --csv | -j                   as CSV, or a JSON object a line
 weirctl trace [N] --plot F.png             a picture (.svg, .pdf): queue, average, verdicts (1000 records; needs matplotlib)
 
 The trace is on meanwhile, and afterwards as it was before. The device keeps a few records until they are read and
-counts the others as lost (weirctl stats).
+counts the others as lost (weirctl stats). Some small builds have no trace.
 """
 _TRACE_CTRL = 0x060
 _PICTURES = (".png", ".svg", ".pdf")
@@ -35,6 +35,7 @@ _ECNS = ("-", "ECT1", "ECT0", "CE")
 
 @contextmanager
 def _tracing(device: weir.Device, queue: int | None) -> Iterator[None]:
+    device.trace_level()  # refuses a core without a trace
     before = device.register_read(_TRACE_CTRL)
     if not before & 1:
         for _ in device.trace():  # what an earlier trace has left

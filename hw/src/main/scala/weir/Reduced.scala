@@ -29,11 +29,12 @@ object Reduced {
   val gated: Seq[WeirConfig] =
     (WeirConfig.presets ++ run).filter(c => Set("full", "aqm", "small", "red", "network", "network-jumbo").contains(c.name)).map(_.copy(gated = true))
 
-  /** Cores that are elaborated: with all policies but one, with one of them, with none. They have one queue, the least there is. */
+  /** Cores that are elaborated: with all policies but one, with one of them, with none, without a trace. They have one queue, the least there is. */
   val elaborated: Seq[WeirConfig] = {
     val others = Policy.all.filterNot(_ == Policy.DropTail)
     val none = core("none", 1, Set.empty)
     others.map(p => core(s"without-${p.name}", 1, without(p))) ++ others.map(p => core(s"only-${p.name}", 1, closure(p))) ++
-      Seq(none, none.copy(name = "none-jumbo", jumbo = true), core("all-jumbo", 1, every).copy(jumbo = true))
+      Seq(none, none.copy(name = "none-jumbo", jumbo = true), core("all-jumbo", 1, every).copy(jumbo = true),
+        core("all-untraced", 1, every).copy(jumbo = true, traceDepth = 0))
   }
 }

@@ -9,6 +9,8 @@ object Units {
   private val red = c.copy(policies = Set(Policy.DropTail, Policy.Red))
   /** The smallest, with policies whose numbers have others between them. */
   private val few = WeirConfig.preset("tail").copy(policies = Set(Policy.DropTail, Policy.Fn, Policy.Codel))
+  /** Not even a trace. */
+  private val untraced = WeirConfig.preset("tail").copy(traceDepth = 0)
   /** Five cores with as little as possible in each. */
   private val outputs = WeirConfig.preset("tail").copy(cells = 512, clockHz = board.Boards.netFpgaHz)
   /** Four cores likewise, with two queues. */
@@ -27,6 +29,8 @@ object Units {
   val all: Seq[(String, () => Component)] = Seq(
     "CsrUnit" -> (() => new csr.CsrUnit(c)),
     "CsrUnitFew" -> (() => new csr.CsrUnit(few)),
+    "CsrUnitUntraced" -> (() => new csr.CsrUnit(untraced)),
+    "CoreUntraced" -> (() => new WeirCore(untraced)),
     "Counters" -> (() => new csr.Counters(c)),
     "TraceFifo" -> (() => new csr.TraceFifo(c)),
     "Shape" -> (() => new egress.Shape(c)),

@@ -13,7 +13,7 @@ import spinal.core._
   * @param jumbo       jumbo frames can be split and merged
   * @param flowSlots   places of flows whose packets are merged, a power of two; two flows of one place close each other's groups;
   *                    each queue has places for `classes` classes beside them
-  * @param traceDepth  records in the host's trace FIFO, a power of two
+  * @param traceDepth  records in the host's trace FIFO, a power of two; 0: a core without a trace, whose trace port stays low
   * @param clockHz     frequency of `clk`, reported to the host
   * @param gated       for the cycle model: units that may stand still have clocks of their own ([[Gate]])
   */
@@ -45,8 +45,8 @@ case class WeirConfig(
     require(policies.contains(other), s"WeirConfig.policies with ${policy.name} must contain ${other.name}, whose registers it uses")
   require(power(flowSlots) && flowSlots >= 16 && flowSlots <= 4096,
     s"WeirConfig.flowSlots=$flowSlots must be a power of two from 16 to 4096; try ${nearest(flowSlots, 4, 12)}")
-  require(power(traceDepth) && traceDepth >= 4 && traceDepth <= 4096,
-    s"WeirConfig.traceDepth=$traceDepth must be a power of two from 4 to 4096; try ${nearest(traceDepth, 2, 12)}")
+  require(traceDepth == 0 || power(traceDepth) && traceDepth >= 4 && traceDepth <= 4096,
+    s"WeirConfig.traceDepth=$traceDepth must be a power of two from 4 to 4096, or 0 for none; try ${nearest(traceDepth, 2, 12)}")
   require(clockHz > 0, s"WeirConfig.clockHz=$clockHz must be positive; try 156250000")
 
   val cellBytes = 64
@@ -98,6 +98,9 @@ case class WeirConfig(
   val slowLatency: Int = policies.map(_.latency).max max fastLatency
   /** the units of hardware that serve the policies */
   val engines: Seq[PolicyEngine] = policies.toSeq.sortBy(_.id).flatMap(_.engine).distinct
+
+  /** decisions, departures and ticks leave records */
+  val trace: Boolean = traceDepth != 0
 
   def has(policy: Policy): Boolean = policies.contains(policy)
   def queueId: UInt = UInt(queueWidth bits)

@@ -87,13 +87,13 @@ class WeirCore(c: WeirConfig) extends Component {
     /** the policies' units, in the order of `c.engines` */
     val units: Seq[PolicyUnit] = c.engines.map(e => packetGate(domain)(Resting.unit(c, e).setName(e.name)))
     val partial = if (c.jumbo) Some(packetGate(domain)(new Partial(c))) else None
-    val traceMerge = new TraceMerge(c)
+    val traceMerge = if (c.trace) Some(new TraceMerge(c)) else None
   }
   import path._
 
   private val steady = ClockDomain.current
   val counters = packetGate(steady)(new Counters(c, steady))
-  val traceFifo = packetGate(steady)(new TraceFifo(c))
+  val traceFifo = if (c.trace) Some(packetGate(steady)(new TraceFifo(c))) else None
 
   val receiving = new ClockingArea(domain) {
     ingress.io.s_axis << io.s_axis
@@ -444,7 +444,7 @@ class WeirCore(c: WeirConfig) extends Component {
       backlog.io.leaveFirst := (left.first && !left.dead) || left.dies
     }
     /** q when it no longer holds the packet */
-    val fill = {
+    val fill = c.trace generate {
       val queue = RegNext(RegNext(left.queue))
       val shown = Delay(left.valid, 2, init = False)
       RegNextWhen(backlog.io.fill(queue.resized), shown)
@@ -466,8 +466,8 @@ class WeirCore(c: WeirConfig) extends Component {
     }
 
     /** Departures are four cycles apart: these hold until the record has been made. */
-    val last = RegNextWhen(departure.payload, departure.valid)
-    val record = new Area {
+    val last = c.trace generate RegNextWhen(departure.payload, departure.valid)
+    val record = c.trace generate new Area {
       val valid = Delay(event.valid, 2, init = False)
       val queue = event.queue
       val time = last.grantNs
@@ -490,7 +490,7 @@ class WeirCore(c: WeirConfig) extends Component {
   }
 
   /** What a policy's tick leaves behind: a trace record. */
-  val ticking = new ClockingArea(domain) {
+  val ticking = c.trace generate new ClockingArea(domain) {
     /** The last tick of an engine, until its record is on its way. */
     class Kept(source: Flow[PolicyTick]) extends Area {
       val stream = Stream(PolicyTick(c))
@@ -516,16 +516,22 @@ class WeirCore(c: WeirConfig) extends Component {
 
   val observing = new Area {
     private def traced(queue: UInt) = config.traceEnable && config.traceQueues(queue.resized)
-    traceMerge.io.arrival.valid := admit.io.trace.valid && config.traceKinds(0) && traced(admit.io.commit.queue)
-    traceMerge.io.arrival.payload := admit.io.trace.payload
-    traceMerge.io.departure.valid := departing.record.valid && config.traceKinds(1) && traced(departing.record.queue)
-    traceMerge.io.departure.payload := departing.record.words.asBits
-    private val tickTraced = config.traceKinds(2) && traced(ticking.tick.queue)
-    traceMerge.io.tick << ticking.chosen.throwWhen(!tickTraced).translateWith(ticking.words.asBits)
-    io.trace << traceMerge.io.record
-    traceFifo.io.push << traceMerge.io.record
-    traceFifo.io.pop := control.registers.io.tracePop
-    traceFifo.io.clear := control.reset.io.reset
+    for (merge <- traceMerge; fifo <- traceFifo) {
+      merge.io.arrival.valid := admit.io.trace.valid && config.traceKinds(0) && traced(admit.io.commit.queue)
+      merge.io.arrival.payload := admit.io.trace.payload
+      merge.io.departure.valid := departing.record.valid && config.traceKinds(1) && traced(departing.record.queue)
+      merge.io.departure.payload := departing.record.words.asBits
+      val tickTraced = config.traceKinds(2) && traced(ticking.tick.queue)
+      merge.io.tick << ticking.chosen.throwWhen(!tickTraced).translateWith(ticking.words.asBits)
+      io.trace << merge.io.record
+      fifo.io.push << merge.io.record
+      fifo.io.pop := control.registers.io.tracePop
+      fifo.io.clear := control.reset.io.reset
+    }
+    if (!c.trace) {
+      io.trace.valid := False
+      io.trace.payload := 0
+    }
 
     counters.io.arrival << admit.io.event
     counters.io.departure << departing.event
@@ -535,7 +541,7 @@ class WeirCore(c: WeirConfig) extends Component {
       counters.io.evicted := groups.io.evicted
       counters.io.hurried := spacing.get.io.early
     }
-    counters.io.traceLost := traceFifo.io.lost || ticking.lost
+    counters.io.traceLost := traceFifo.map(_.io.lost || ticking.lost).getOrElse(False)
     counters.io.throttled := schedule.io.throttled && shape.io.settled
     counters.io.now := nowNs
     counters.io.snapshot := control.registers.io.snapshot
@@ -545,8 +551,10 @@ class WeirCore(c: WeirConfig) extends Component {
 
   val status = new Area {
     private val registers = control.registers.io
-    registers.traceLevel := traceFifo.io.level.resized
-    registers.traceData := traceFifo.io.data
+    for (fifo <- traceFifo) {
+      registers.traceLevel := fifo.io.level.resized
+      registers.traceData := fifo.io.data
+    }
     registers.statusLinkUp := linkUp
     registers.resetting := control.reset.io.busy
     registers.snapshotBusy := counters.io.snapshotBusy
@@ -617,7 +625,7 @@ class WeirCore(c: WeirConfig) extends Component {
       batch.map(_.io.busy).getOrElse(False), spacing.map(_.io.busy).getOrElse(False), admit.io.busy, held, schedule.io.busy, partial.map(_.io.busy).getOrElse(False), egress.io.busy,
       sending.leaving, closer.io.busy, control.reset.io.busy, release.io.busy,
       units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, RegNext(near) init False)
-    val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy, traceFifo.io.popBusy)
+    val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy, traceFifo.map(_.io.popBusy).getOrElse(False))
     /** STATUS.QUIET: what the host does, which its read of it is part of, left out */
     private val path = new Settled(moving)
     control.registers.io.quiet := path.quiet && !near
@@ -640,7 +648,8 @@ class WeirCore(c: WeirConfig) extends Component {
     private val turning = units.map(_.io.turning).foldLeft(False: Bool)(_ || _)
 
     packetGate.stir(host: _*)
-    packetGate.stir(counters.io.busy, traceFifo.io.popBusy, traceFifo.io.push.valid, ticking.lost)
+    packetGate.stir(counters.io.busy)
+    for (fifo <- traceFifo) packetGate.stir(fifo.io.popBusy, fifo.io.push.valid, ticking.lost)
     packetGate.stir(ingress.io.hint.valid, ingress.io.end.valid, hints.early, hints.late, hints.withdraw, hints.forget)
     packetGate.stir(store.io.end.valid, store.io.arrival.valid, store.io.event.valid)
     packetGate.stir(sends, schedule.io.busy, admit.io.busy, release.io.busy, turning, quietness.near)

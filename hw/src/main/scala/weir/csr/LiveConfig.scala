@@ -75,9 +75,11 @@ object LiveConfig {
     live.shaperCost := (word("SHAPER_COST_HI")(3 downto 0) ## word("SHAPER_COST_LO")).asUInt
     live.shaperBurst := word("SHAPER_BURST").asUInt
     live.shaperOverhead := word("SHAPER_OVERHEAD")(15 downto 0).asSInt
-    live.traceEnable := bits("TRACE_CTRL", "ENABLE").lsb
-    live.traceQueues := bits("TRACE_CTRL", "QUEUES").resize(c.queues)
-    live.traceKinds := bits("TRACE_CTRL", "TICKS") ## bits("TRACE_CTRL", "DEPARTURES") ## bits("TRACE_CTRL", "ARRIVALS")
+    if (c.trace) {
+      live.traceEnable := bits("TRACE_CTRL", "ENABLE").lsb
+      live.traceQueues := bits("TRACE_CTRL", "QUEUES").resize(c.queues)
+      live.traceKinds := bits("TRACE_CTRL", "TICKS") ## bits("TRACE_CTRL", "DEPARTURES") ## bits("TRACE_CTRL", "ARRIVALS")
+    }
     live.lfsrFixed := bits("LFSR_FIXED", "ENABLE").lsb
     live.lfsrFixedDraw := bits("LFSR_FIXED", "VALUE").asUInt
     live

@@ -114,11 +114,11 @@ case class CoreConfig(c: WeirConfig) extends Bundle {
   /** burst tolerance in ns */
   val shaperBurst = UInt(32 bits)
   val shaperOverhead = SInt(16 bits)
-  val traceEnable = Bool()
+  val traceEnable = c.trace generate Bool()
   /** queues that are traced */
-  val traceQueues = Bits(c.queues bits)
+  val traceQueues = c.trace generate Bits(c.queues bits)
   /** which kinds of event are traced: bit 0 arrivals, bit 1 departures, bit 2 ticks */
-  val traceKinds = Bits(3 bits)
+  val traceKinds = c.trace generate Bits(3 bits)
   /** LFSR: answer `lfsrFixedDraw` instead of drawing */
   val lfsrFixed = Bool()
   val lfsrFixedDraw = UInt(24 bits)

@@ -52,6 +52,7 @@ object Value {
   * @param bits   width, if there are no fields; bits above are written in vain and read 0
   * @param policy the register exists only in builds with this policy
   * @param jumbo  the register exists only in builds that know jumbo frames
+  * @param trace  the register exists only in builds with a trace
   */
 case class Register(
     name: String,
@@ -63,7 +64,8 @@ case class Register(
     fields: Seq[Field] = Nil,
     description: String = "",
     policy: Option[Policy] = None,
-    jumbo: Boolean = false
+    jumbo: Boolean = false,
+    trace: Boolean = false
 ) {
   require(name.matches("[A-Z][A-Z0-9_]*"), s"Register.name=$name must be upper case letters, digits and _")
   require(offset >= 0 && offset % 4 == 0, f"Register $name.offset=0x$offset%X must be a multiple of 4")
@@ -83,7 +85,7 @@ case class Register(
 
   def field(name: String): Field =
     fields.find(_.name == name).getOrElse(throw new NoSuchElementException(s"register ${this.name} has no field $name"))
-  def exists(c: WeirConfig): Boolean = policy.forall(c.has) && (c.jumbo || !jumbo)
+  def exists(c: WeirConfig): Boolean = policy.forall(c.has) && (c.jumbo || !jumbo) && (c.trace || !trace)
 }
 
 /** Registers side by side.

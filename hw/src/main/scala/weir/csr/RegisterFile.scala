@@ -134,7 +134,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
   private val pulses = new Area {
     io.softReset := triggered("CTRL")
     io.snapshot := triggered("SNAPSHOT")
-    io.tracePop := triggered("TRACE_POP")
+    if (c.trace) io.tracePop := triggered("TRACE_POP")
     io.seed.valid := RegNext(written("LFSR_SEED_HI")) init False
     io.seed.payload := coreWords.value("LFSR_SEED_HI") ## coreWords.value("LFSR_SEED_LO")
   }
@@ -150,10 +150,12 @@ case class RegisterFile(c: WeirConfig) extends Component {
     private def status = Seq(io.statusLinkUp, io.resetting, io.quiet, io.snapshotBusy, applyPending)
     private def coreLive: Seq[(String, Bits)] = Seq(
       "STATUS" -> status.asBits(), "GENERATION" -> generation.count.asBits,
-      "NOW_LO" -> io.now(31 downto 0).asBits, "NOW_HI" -> nowHigh,
-      "TRACE_LEVEL" -> io.traceLevel.asBits, "FREE_CELLS" -> io.freeCells.asBits,
-      "FREE_CELLS_MIN" -> io.freeCellsMin.asBits, "HELD_PACKETS" -> io.heldPackets.asBits
-    ) ++ io.traceData.zipWithIndex.map { case (word, n) => s"TRACE_DATA$n" -> word }
+      "NOW_LO" -> io.now(31 downto 0).asBits, "NOW_HI" -> nowHigh
+    ) ++ traceLevel ++ Seq("FREE_CELLS" -> io.freeCells.asBits, "FREE_CELLS_MIN" -> io.freeCellsMin.asBits,
+      "HELD_PACKETS" -> io.heldPackets.asBits) ++ traceData
+    private def traceLevel: Seq[(String, Bits)] = if (c.trace) Seq("TRACE_LEVEL" -> io.traceLevel.asBits) else Nil
+    private def traceData: Seq[(String, Bits)] =
+      if (c.trace) io.traceData.toSeq.zipWithIndex.map { case (word, n) => s"TRACE_DATA$n" -> word } else Nil
     private def queueLive(live: QueueLive): Seq[(String, Bits)] = Seq(
       "LIVE_BYTES" -> live.bytes.asBits, "LIVE_PACKETS" -> live.packets.asBits,
       "LIVE_FRAMES" -> live.frames.asBits, "LIVE_CELLS" -> live.cells.asBits,
@@ -174,7 +176,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
       c.policies.toSeq.sortBy(_.id).map(request.wdata(policy.high downto policy.low).asUInt === _.id).orR
     }
     val badPolicy = decode.queue.orR && decode.queueHit("POLICY") && !policyBuilt
-    val nothingToPop = decode.core && decode.coreHit("TRACE_POP") && request.wdata(0) && io.traceLevel === 0
+    val nothingToPop = if (c.trace) decode.core && decode.coreHit("TRACE_POP") && request.wdata(0) && io.traceLevel === 0 else False
     val illegal = RegNextWhen(!decode.mapped || request.write && (!decode.writable || badPolicy || nothingToPop),
       state === State.gather)
   }

@@ -84,7 +84,8 @@ object RegisterFiles {
         val range = if (f.width == 1) s"${f.low}" else s"${f.high}:${f.low}"
         s"${f.name} $range" + (if (f.description.isEmpty) "" else s" (${f.description})")
       }
-      val needs = r.policy.map(p => s"with the policy ${p.name}") ++ (if (r.jumbo) Some("with jumbo frames") else None)
+      val needs = r.policy.map(p => s"with the policy ${p.name}") ++ (if (r.jumbo) Some("with jumbo frames") else None) ++
+        (if (r.trace) Some("with a trace") else None)
       val meaning = ((r.description +: fields) ++ needs).filter(_.nonEmpty).mkString("; ")
       s"| ${hex(r.offset)} | ${r.name} | ${r.access.text} | ${if (r.access.text == "w") "" else reset} | $meaning |"
     }
@@ -105,7 +106,7 @@ object RegisterFiles {
       "name" -> text(r.name), "constant" -> text(s"WEIR_${block.prefix}${r.name}"), "offset" -> s"${r.offset}",
       "access" -> text(r.access.text), "kind" -> text(r.kind.text), "mask" -> s"${r.mask}",
       "reset" -> r.reset.fixed.fold(text(r.reset.text))(_.toString),
-      "policy" -> r.policy.fold("null")(p => text(p.name)), "jumbo" -> s"${r.jumbo}",
+      "policy" -> r.policy.fold("null")(p => text(p.name)), "jumbo" -> s"${r.jumbo}", "trace" -> s"${r.trace}",
       "fields" -> r.fields.map(field).mkString("[", ", ", "]"), "description" -> text(r.description))
     def one(block: Block, base: Int, stride: Int) = pairs(
       "name" -> text(block.name), "base" -> s"$base", "stride" -> s"$stride",

@@ -16,7 +16,7 @@ object RegisterMap {
 
   /** Bit n: policy number n is built; bit 16: trace; bits 17 and 18: jumbo frames can be split, packets merged. */
   def features(c: WeirConfig): BigInt =
-    c.policies.map(p => BigInt(1) << p.id).sum + (BigInt(1) << 16) + (if (c.jumbo) BigInt(3) << 17 else BigInt(0))
+    c.policies.map(p => BigInt(1) << p.id).sum + (if (c.trace) BigInt(1) << 16 else BigInt(0)) + (if (c.jumbo) BigInt(3) << 17 else BigInt(0))
 
   private def storage(name: String, offset: Int, description: String) =
     Register(name, offset, ReadWrite, Storage, description = description)
@@ -77,7 +77,7 @@ object RegisterMap {
     shadow("TRACE_CTRL", 0x060, 32, Value(0), "what is traced",
       flag("ENABLE", 0, "trace"), flag("ARRIVALS", 1, "record arrivals"), flag("DEPARTURES", 2, "record departures"),
       flag("TICKS", 3, "record ticks of policies"),
-      bits("QUEUES", 15, 8, "mask of queues")),
+      bits("QUEUES", 15, 8, "mask of queues")).copy(trace = true),
     shadow("JUMBO", 0x064, 32, Value(6 << 8), "jumbo frames; a change of MODE counts for frames whose 32nd byte is yet to come",
       bits("MODE", 1, 0, "those that arrive: 0 opaque: frames like others, 1 split, 2 transit: kept together; 3 is taken as 0"),
       flag("FORM", 4, "of those that are built: 0 L2, 1 L3, of IPv4 packets only; a change closes all groups"),
@@ -100,11 +100,12 @@ object RegisterMap {
 
   private val services = Seq(
     storage("LFSR_SEED_LO", 0x0C0, "seed of the random source, low word"),
-    storage("LFSR_SEED_HI", 0x0C4, "high word; writing it loads the seed"),
+    storage("LFSR_SEED_HI", 0x0C4, "high word; writing it loads the seed")
+  ) ++ (Seq(
     live("TRACE_LEVEL", 0x0C8, 32, "trace records waiting"),
     trigger("TRACE_POP", 0x0CC, "bit 0: the next record to TRACE_DATA; SLVERR if there is none")
   ) ++ (0 until TraceRecord.words).map(n =>
-    live(s"TRACE_DATA$n", 0x0D0 + 4 * n, 32, s"word $n of the trace record"))
+    live(s"TRACE_DATA$n", 0x0D0 + 4 * n, 32, s"word $n of the trace record"))).map(_.copy(trace = true))
 
   /** The rules of the match table, used as they stand: to be written while the rule is off. */
   private val matchTable = for (n <- 0 until 16; (name, i) <- Seq("VALUE0", "VALUE1", "MASK0", "MASK1").zipWithIndex)
@@ -121,7 +122,7 @@ object RegisterMap {
     counter("BAD", 0x220, "marked bad by the MAC") ++ counter("RUNT", 0x230, "shorter than 14 bytes") ++
     counter("OVERSIZE", 0x240, "longer than MAX_FRAME") ++
     counter("INGRESS_OVERFLOW", 0x250, "no free cell at the ingress") ++
-    counter("TRACE_LOST", 0x260, "trace records lost") ++
+    counter("TRACE_LOST", 0x260, "trace records lost, 0 without a trace") ++
     (counter("MALFORMED", 0x270, "jumbo frames that do not say the truth") ++
       counter("JUMBO_IN", 0x280, "jumbo frames that were split or kept together, as they came") ++
       counter("SPLIT_DISCARDED", 0x290, "packets of jumbo frames: Not-ECT, and the jumbo frame was marked CE") ++

@@ -36,9 +36,9 @@ class RegisterPorts(c: WeirConfig) extends Bundle {
   val softReset, snapshot = out Bool()
   val seed = master(Flow(Bits(64 bits)))
   /** pulse: the next record goes to `traceData`, where it stays */
-  val tracePop = out Bool()
-  val traceLevel = in UInt (log2Up(c.traceDepth) + 1 bits)
-  val traceData = in(Vec(Bits(32 bits), TraceRecord.words))
+  val tracePop = c.trace generate (out Bool())
+  val traceLevel = c.trace generate (in UInt (log2Up(c.traceDepth) + 1 bits))
+  val traceData = c.trace generate in(Vec(Bits(32 bits), TraceRecord.words))
   val statusLinkUp, resetting, quiet, snapshotBusy = in Bool()
   val now = in(c.time)
   val freeCells, freeCellsMin = in UInt (15 bits)
