@@ -34,6 +34,23 @@ async def every_register_reads_as_documented_after_reset(dut):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
+async def an_access_at_once_after_reset_finds_the_reset_values(dut):
+    bench = await Bench.start(dut)
+    stored = [(address, r) for address, r in bench.build.all_registers() if r.access == "rw" and r.name != "POLICY"]
+    last = max(address for address, _ in stored if address < QUEUE_BASE)
+    for n in range(12):
+        address, r = next(s for s in stored if s[0] == last) if n % 2 else bench.rng.choice(stored)
+        await bench.write(address, ~bench.build.reset(r) & r.mask)
+        dut.rst.value = 1
+        await bench.cycles(3)
+        dut.rst.value = 0
+        await bench.cycles(bench.rng.choice((1, 5, 40, 150)))
+        got = await bench.read(address)
+        assert got == bench.build.reset(r), f"{r.name} reads {got:#x}"
+    bench.finish()
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
 async def live_values_are_shown_as_they_are(dut):
     bench = await Bench.start(dut)
     for _ in range(3):

@@ -8,7 +8,7 @@ import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge
 
 from csr_bench import CORE, OKAY, QUEUE, SLVERR, Bench, at
-from csr_model import core_config, queue_config
+from csr_model import core_config, match_table, queue_config
 
 APPLY_BUSY = 1 << 4
 
@@ -271,8 +271,11 @@ async def values_that_hardware_cannot_use_are_clamped_live_and_read_back_as_writ
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def core_apply_takes_over_the_whole_core_in_one_cycle(dut):
     bench = await Bench.start(dut)
-    for _ in range(4):
+    for n in range(8):
         words = random_words(bench, core_shadow(bench), CORE)
+        if "SPACING" in words:  # it depends on JUMBO.MODE: all of both
+            words["JUMBO"] = words["JUMBO"] & ~3 | n & 3
+            words["SPACING"] = words["SPACING"] & 0x7FFFFFFF | (n < 4) << 31
         want = core_config(words, bench.build.queues)
         watch = Watch(bench, want)
         await write_words(bench, words)
@@ -281,6 +284,49 @@ async def core_apply_takes_over_the_whole_core_in_one_cycle(dut):
         await bench.settle()
         watch.stop()
         assert watch.states[1:] == [want]
+    bench.finish()
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def the_match_table_is_used_as_it_stands_and_every_change_in_use_is_told(dut):
+    bench = await Bench.start(dut)
+    if not bench.build.jumbo:
+        return
+    told = []
+
+    async def note() -> None:
+        while True:
+            await RisingEdge(dut.clk)
+            told.append(int(dut.matchChanged.value))
+
+    async def write(name: str, value: int) -> int:
+        """Writes; how often a change was told meanwhile."""
+        told.clear()
+        await bench.write(at(name), value)
+        await bench.settle()
+        return sum(told)
+
+    cocotb.start_soon(note())
+    words = {f"MATCH{n}_{part}": 0 for n in range(16) for part in ("VALUE0", "VALUE1", "MASK0", "MASK1")}
+    actions = [0] * 4
+    for _ in range(3):
+        enabled = [actions[n // 4] >> 8 * (n % 4) >> 7 & 1 for n in range(16)]
+        v6 = [actions[n // 4] >> 8 * (n % 4) >> 5 & 1 for n in range(16)]
+        for name in bench.rng.sample(sorted(words), len(words)):
+            words[name] = bench.rng.getrandbits(32)
+            rule = int(name.removeprefix("MATCH").partition("_")[0])
+            assert await write(name, words[name]) == enabled[rule], name
+            want = match_table(words, v6)
+            assert {key: int(getattr(dut, f"matching_{key}").value) for key in want} == want, name
+        for name, value in words.items():
+            assert await bench.read(at(name)) == value
+        actions = [bench.rng.getrandbits(32) for _ in range(4)]
+        for n in range(4):
+            assert not await write(f"MATCH_ACTION{n}", actions[n])
+        assert await write("CORE_APPLY", 1) == 1
+        assert not await write("CORE_APPLY", 1), "nothing has changed"
+        await bench.write(at("SHARED_CELLS"), bench.rng.randrange(bench.build.cells))
+        assert not await write("CORE_APPLY", 1), "no rule has changed"
     bench.finish()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 MAX_FRAME = 9216
 
@@ -61,6 +61,10 @@ def core_config(words: Mapping[str, int], queues: int) -> dict[str, int]:
             "traceQueues": control >> 8 & ((1 << queues) - 1),
         }
     if "MATCH" in words:
+        live |= {
+            "spacing": int(words["JUMBO"] & 3 == 1) & words["SPACING"] >> 31,
+            "spacingLimitNs": words["SPACING"] & 0x3FFFFFFF,
+        }
         live |= {"matching_unmatchedClass": words["MATCH"] & 15, "matching_unmatchedBypass": words["MATCH"] >> 4 & 1}
         for n in range(16):
             action = words[f"MATCH_ACTION{n // 4}"] >> 8 * (n % 4)
@@ -69,3 +73,13 @@ def core_config(words: Mapping[str, int], queues: int) -> dict[str, int]:
     for dscp in range(64):
         live[f"dscpQueue_{dscp}"] = built(words[f"DSCP_MAP{dscp // 8}"] >> 4 * (dscp % 8) & 0xF)
     return live
+
+
+def match_table(words: Mapping[str, int], v6: Sequence[int]) -> dict[str, int]:
+    """Signals of `matching` for the words of the match table, with which of its rules are of IPv6: others have no lower half."""
+    table = {}
+    for n in range(16):
+        value0, value1, mask0, mask1 = (words[f"MATCH{n}_{part}"] for part in ("VALUE0", "VALUE1", "MASK0", "MASK1"))
+        table[f"values_{n}"] = value0 << 32 | value1
+        table[f"masks_{n}"] = mask0 << 32 | mask1 * v6[n]
+    return table

@@ -46,7 +46,7 @@ QUEUES = 4
 WINDOW = 1024
 #: an apply is done this many cycles after its write at the earliest: it copies every word
 COPIES = 70
-#: QueueShadows copies the words of a queue after its decisions have settled; the write of APPLY takes effect before
+#: StoredWords copies the words of a queue after its decisions have settled; the write of APPLY takes effect before
 #: `csr_write` returns
 SETTLES = 12
 #: admit.md: a request sees departures, refunds (by their commit) that are that much older, and all earlier requests

@@ -14,6 +14,8 @@ case class RegisterDecoder(c: WeirConfig) extends Component {
     val queue = out Bits (c.queues bits)
     /** there is a register; it can be written; the counter unit answers its reads; it is a queue's configuration */
     val mapped, writable, counter, shadow = out Bool()
+    /** its word is in [[StoredWords]] */
+    val stored = out Bool()
   }
 
   private val blockBits = 8
@@ -39,4 +41,5 @@ case class RegisterDecoder(c: WeirConfig) extends Component {
   io.writable := both(_.access.writable)
   io.counter := both(_.kind == Kind.Counter)
   io.shadow := io.queue.orR && table(RegisterMap.queue, _.kind == Kind.Shadow)
+  io.stored := io.shadow || io.core && table(RegisterMap.core, _.access == Access.ReadWrite)
 }

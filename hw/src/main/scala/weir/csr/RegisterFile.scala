@@ -11,8 +11,8 @@ import weir.WeirConfig
   * a queue's configuration while its apply is pending, SNAPSHOT while `snapshotBusy`, and any access while the words
   * of a queue are copied. All side effects happen in the cycle of `bus.ready`.
   *
-  * Configuration is written to shadow registers; those of the queues are in a RAM ([[QueueShadows]]). APPLY raises
-  * `apply(q)`; from a cycle with `applyReady(q)` on, the queue's words are copied, one a cycle, to `config` and
+  * Whatever is read back as it was written is in a RAM ([[StoredWords]]). The queues' configuration is nowhere else; of the core's, flip-flops
+  * keep what hardware will make of it. APPLY raises `apply(q)`; from a cycle with `applyReady(q)` on, the queue's words are copied, one a cycle, to `config` and
   * `queueConfig`; `apply(q)` falls after the last, with `applied(q)`. The queue makes no decision in between, so it
   * never sees half a configuration. CORE_APPLY acts at once. After reset shadow and live configuration take the reset
   * values, the queues' by a sweep and an apply of every queue; `softReset` is only passed on.
@@ -30,7 +30,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
   }
   private val state = RegInit(State.idle())
 
-  private val shadows = QueueShadows(c)
+  private val words = StoredWords(c)
 
   private val request = new Area {
     private val starts = state === State.idle && io.bus.valid
@@ -49,19 +49,29 @@ case class RegisterFile(c: WeirConfig) extends Component {
     val writable = RegNextWhen(decoder.io.writable, state === State.decode)
     val counter = RegNextWhen(decoder.io.counter, state === State.decode)
     val shadow = RegNextWhen(decoder.io.shadow, state === State.decode)
-    val queueNow = (state === State.decode) ? decoder.io.queue | queue
+    /** its word is in the RAM */
+    val stored = RegNextWhen(decoder.io.stored, state === State.decode)
+    /** of which block, one bit each, the core's the highest */
+    val blockNow = (state === State.decode) ? (decoder.io.core ## decoder.io.queue) | (core ## queue)
+    /** the low 8 address bits as two digits, one bit for each value: to be used at writes, for which a register needs no more than both */
+    private val digits = for (low <- Seq(4, 0)) yield
+      RegNextWhen(B(1, 16 bits) |<< request.address(low, 4 bits), state === State.decode)
+    def at(register: Register): Bool = digits(0)(register.word >> 4 & 15) && digits(1)(register.word & 15)
     private def hits(registers: Seq[Register], prefix: String): Map[String, Bool] = registers.map { r =>
       r.name -> RegNextWhen(request.address.resize(8) === r.word, state === State.decode).setName(s"hit_${prefix}_${r.name}")
     }.toMap
     /** the low 8 address bits are those of this register */
-    val coreHit = hits(coreRegisters.filter(_.kind != Kind.Counter), "core")
+    val coreHit = hits(coreRegisters.filter(r => r.kind != Kind.Counter && r.access != Access.ReadWrite), "core")
     val queueHit = hits(queueRegisters.filter(r => r.kind != Kind.Counter && r.kind != Kind.Shadow || r.name == "POLICY"), "queue")
-    /** the bits that exist of a queue's configuration word */
-    val mask = queueRegisters.filter(_.kind == Kind.Shadow).groupBy(_.mask).toSeq.sortBy(_._1).map { case (bits, registers) =>
-      val hit = RegNextWhen(registers.map(r => request.address.resize(8) === r.word).orR, state === State.decode)
-      Mux(hit, B(bits, 32 bits), B(0, 32 bits))
-    }.reduceBalancedTree(_ | _)
-    when(state === State.decode && !shadows.io.busy)(state := State.gather)
+    /** the bits that do not exist of a word that is stored */
+    val absent = {
+      val here = queueRegisters.filter(_.kind == Kind.Shadow).map(r => r -> !decoder.io.core) ++ StoredWords.core(c).map(r => r -> decoder.io.core)
+      here.groupBy(_._1.mask).filter(_._1 != 0xffffffffL).toSeq.sortBy(_._1).map { case (bits, registers) =>
+        val hit = RegNextWhen(registers.map { case (r, block) => block && request.address.resize(8) === r.word }.orR, state === State.decode)
+        Mux(hit, ~B(bits, 32 bits), B(0, 32 bits))
+      }.reduceBalancedTree(_ | _)
+    }
+    when(state === State.decode && !words.io.busy)(state := State.gather)
   }
 
   /** The one cycle of an access that changes anything. */
@@ -69,61 +79,57 @@ case class RegisterFile(c: WeirConfig) extends Component {
   private def written(name: String): Bool = strobe && decode.core && decode.coreHit(name)
   private def triggered(name: String): Bool = written(name) && request.wdata(0)
 
-  /** Registers of block 0 that the host writes. */
-  private val coreWords = new Area {
-    private val stored = coreRegisters.filter(_.access == Access.ReadWrite)
-    val value: Map[String, Bits] = stored.map { r =>
-      r.name -> Reg(Bits(32 bits)).setName(s"core_${r.name}").init(B(r.reset.of(c), 32 bits))
-    }.toMap
-    when(strobe && decode.core) {
-      for (r <- stored) when(decode.coreHit(r.name))(value(r.name) := request.wdata & B(r.mask, 32 bits))
-    }
-  }
-  private def coreReset(name: String): Bits =
-    B(coreRegisters.find(_.name == name).get.reset.of(c), 32 bits)
+  /** An access writes this register of block 0. */
+  private def stores(name: String): Bool = strobe && decode.core && decode.at(RegisterMap.core(name))
 
   private val coreApply = new Area {
     val now = triggered("CORE_APPLY")
-    val live = Reg(CoreConfig(c)) init LiveConfig.core(c, coreReset)
-    when(now)(live := LiveConfig.core(c, coreWords.value))
+    /** what was written, as the next apply takes it over */
+    val next = Reg(CoreConfig(c)) init LiveConfig.coreOfReset(c)
+    LiveConfig.absent(c, next)
+    for ((name, take) <- LiveConfig.core(c)) when(stores(name))(take(next, request.wdata))
+    val live = RegNextWhen(next, now) init LiveConfig.coreOfReset(c)
     io.coreConfig := live
+    if (c.jumbo) io.coreConfig.spacing.allowOverride() := LiveConfig.spacing(live)
   }
 
   /** The match table: its rules' values and masks are used as they stand, the rest is live after CORE_APPLY. */
   private val matching = c.jumbo generate new Area {
-    private val now = LiveConfig.core(c, coreWords.value).matching
     private val live = coreApply.live.matching
     io.matching.actions := live
     for (n <- 0 until c.matchRules) {
-      io.matching.values(n) := coreWords.value(s"MATCH${n}_VALUE0") ## coreWords.value(s"MATCH${n}_VALUE1")
-      io.matching.masks(n) := coreWords.value(s"MATCH${n}_MASK0") ## Mux(live.rules(n).v6, coreWords.value(s"MATCH${n}_MASK1"), B(0, 32 bits))
+      val word = Seq("VALUE0", "VALUE1", "MASK0", "MASK1").map(s => s"MATCH${n}_$s").map { name =>
+        RegNextWhen(request.wdata, stores(name)) init 0 setName s"core_$name"
+      }
+      io.matching.values(n) := word(0) ## word(1)
+      io.matching.masks(n) := word(2) ## Mux(live.rules(n).v6, word(3), B(0, 32 bits))
     }
     /** a rule that is in use is written */
     val rules = for (n <- 0 until c.matchRules) yield live.rules(n).enable &&
-      Seq("VALUE0", "VALUE1", "MASK0", "MASK1").map(name => decode.coreHit(s"MATCH${n}_$name")).orR
-    val differs = RegNext(now =/= live) init False
+      Seq("VALUE0", "VALUE1", "MASK0", "MASK1").map(name => decode.at(RegisterMap.core(s"MATCH${n}_$name"))).orR
+    val differs = RegNext(coreApply.next.matching =/= live) init False
     io.matchChanged := coreApply.now && differs || strobe && decode.core && rules.orR
   }
 
   private val queueApply = new Area {
-    shadows.io.address := request.address.resize(ConfigWrite.wordWidth)
-    shadows.io.queue := OHToUInt(decode.queueNow).resized
-    shadows.io.write := strobe && decode.shadow
-    shadows.io.wdata := request.wdata & decode.mask
-    shadows.io.apply := 0
-    when(strobe && decode.queueHit("APPLY") && request.wdata(0))(shadows.io.apply := decode.queue)
-    shadows.io.applyReady := io.applyReady
-    io.config << shadows.io.config
-    io.queueConfig := shadows.io.live
-    io.apply := shadows.io.pending
-    io.copying := shadows.io.copying
-    io.applied := shadows.io.applied
-    io.clear := shadows.io.clear
+    words.io.address := request.address.resize(ConfigWrite.wordWidth)
+    words.io.block := OHToUInt(decode.blockNow)
+    words.io.write := strobe && decode.stored
+    words.io.wdata := request.wdata & ~decode.absent
+    words.io.apply := 0
+    when(strobe && decode.queueHit("APPLY") && request.wdata(0))(words.io.apply := decode.queue)
+    words.io.applyReady := io.applyReady
+    io.config << words.io.config
+    io.queueConfig := words.io.live
+    io.apply := words.io.pending
+    io.copying := words.io.copying
+    io.applied := words.io.applied
+    io.clear := words.io.clear
   }
-  private val applyPending = shadows.io.pending.orR
+  private val applyPending = words.io.pending.orR
 
   private val generation = new Area {
-    private val applied = io.applied & ~B(c.queues bits, default -> shadows.io.initial)
+    private val applied = io.applied & ~B(c.queues bits, default -> words.io.initial)
     val more = Reg(UInt(4 bits)) init 0
     val count = Reg(UInt(32 bits)) init 0
     more := 0
@@ -135,8 +141,10 @@ case class RegisterFile(c: WeirConfig) extends Component {
     io.softReset := triggered("CTRL")
     io.snapshot := triggered("SNAPSHOT")
     if (c.trace) io.tracePop := triggered("TRACE_POP")
-    io.seed.valid := RegNext(written("LFSR_SEED_HI")) init False
-    io.seed.payload := coreWords.value("LFSR_SEED_HI") ## coreWords.value("LFSR_SEED_LO")
+    io.seed.valid := RegNext(stores("LFSR_SEED_HI")) init False
+    val seedLow = RegNextWhen(request.wdata, stores("LFSR_SEED_LO")) init 0
+    /** the access has ended; its word stands until a next one is taken, which is with the next cycle at the earliest */
+    io.seed.payload := request.wdata ## seedLow
   }
 
   private val gather = new Area {
@@ -165,10 +173,10 @@ case class RegisterFile(c: WeirConfig) extends Component {
       words.map { case (name, word) => hit(name) -> word.resize(32) }
 
     val mux = new ReadMux(
-      (decode.core -> withHits(decode.coreHit, constants ++ coreLive ++ coreWords.value)) +:
+      (decode.core -> withHits(decode.coreHit, constants ++ coreLive)) +:
         (0 until c.queues).map(q =>
           decode.queue(q) -> withHits(decode.queueHit, queueLive(io.live(q)))) :+
-        (decode.shadow -> Seq(decode.shadow -> shadows.io.rdata)),
+        (decode.stored -> Seq(decode.stored -> words.io.rdata)),
       enable = state === State.gather)
 
     private def policyBuilt: Bool = {
@@ -211,5 +219,5 @@ case class RegisterFile(c: WeirConfig) extends Component {
     when(state === State.respond)(state := State.idle)
   }
 
-  io.busy := state =/= State.idle || io.bus.valid || applyPending || io.seed.valid || generation.more =/= 0 || shadows.io.busy
+  io.busy := state =/= State.idle || io.bus.valid || applyPending || io.seed.valid || generation.more =/= 0 || words.io.busy
 }

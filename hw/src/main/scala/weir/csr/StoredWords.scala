@@ -1,0 +1,144 @@
+package weir.csr
+
+import spinal.core._
+import spinal.lib._
+import weir.WeirConfig
+
+/** The words that the host has written, of the core and of every queue, in a RAM from which they are read back; and the copy of a
+  * queue's words that an apply makes.
+  *
+  * One word a cycle is read; a copied word is at `config` two cycles after its read. A copy takes as many cycles as the queues have words, and
+  * 3. After reset every word takes its reset value, one a cycle, the queues' first, and every queue is applied; `busy`
+  * is high meanwhile and during a copy, and the host's access must wait.
+  */
+case class StoredWords(c: WeirConfig) extends Component {
+  val io = new Bundle {
+    /** the host's access, not while `busy`: of queue `block`, or of the core; `rdata` one cycle after the address */
+    val block = in UInt (StoredWords.blockWidth(c) bits)
+    val address = in(UInt(ConfigWrite.wordWidth bits))
+    val write = in Bool ()
+    val wdata = in Bits (32 bits)
+    val rdata = out Bits (32 bits)
+    /** pulse: queue q is to be applied */
+    val apply = in Bits (c.queues bits)
+    val applyReady = in Bits (c.queues bits)
+    val pending = out Bits (c.queues bits)
+    val applied, clear = out Bits (c.queues bits)
+    val config = master(Flow(ConfigWrite(c)))
+    val live = out(Vec(QueueConfig(c), c.queues))
+    /** a copy goes on: from two cycles before its first `config` to its `applied` */
+    val copying = out Bool ()
+    val busy = out Bool ()
+    /** the applies that follow a reset are not done */
+    val initial = out Bool ()
+  }
+
+  private val blockWidth = StoredWords.blockWidth(c)
+  private val queueWords = RegisterMap.queue.built(c).filter(_.kind == Kind.Shadow)
+  private val coreWords = StoredWords.core(c)
+  private val last = queueWords.map(_.word).max
+  private val memory = Mem(Bits(32 bits), (c.queues + 1) << ConfigWrite.wordWidth)
+
+  /** Reset values, one word at a time: of each queue, then of the core, while the queues are applied. */
+  private val sweep = new Area {
+    val done = RegInit(False)
+    val core = RegInit(False)
+    val block = Reg(UInt(blockWidth bits)) init 0
+    val word = Reg(UInt(ConfigWrite.wordWidth bits)) init 0
+    private def resets(registers: Seq[Register]) = registers.groupBy(_.reset.of(c)).filter(_._1 != 0).toSeq.sortBy(_._1).map { case (reset, same) =>
+      reset -> same.map(r => word === StoredWords.place(r)).orR }
+    private val hits = resets(queueWords).map { case (reset, hit) => reset -> (hit && !core) } ++
+      resets(coreWords).map { case (reset, hit) => reset -> (hit && core) }
+    val value = hits.map { case (reset, hit) => Mux(hit, B(reset, 32 bits), B(0, 32 bits)) }.reduceBalancedTree(_ | _)
+    when(!done) {
+      word := word + 1
+      when(word === Mux(core, U(coreWords.map(StoredWords.place).max, ConfigWrite.wordWidth bits), U(last, ConfigWrite.wordWidth bits))) {
+        word := 0
+        block := block + 1
+        core := block === c.queues - 1
+        done := core
+      }
+    }
+  }
+
+  private val initial = RegInit(True)
+  private val pending = Reg(Bits(c.queues bits)) init B(c.queues bits, default -> True)
+
+  private val copy = new Area {
+    val active = RegInit(False)
+    val queue = Reg(c.queueId) init 0
+    val word = Reg(UInt(ConfigWrite.wordWidth bits)) init 0
+    val chosen = B(0, c.queues bits)
+    when(pending.orR)(chosen := OHMasking.first(pending & io.applyReady))
+    val reading = RegNext(active) init False
+    val finishing = RegNext(io.config.valid && !reading) init False
+    val busy = active || reading || io.config.valid || finishing
+    when(!busy && (sweep.core || sweep.done) && chosen.orR) {
+      active := True
+      queue := OHToUInt(chosen).resized
+      word := 0
+    }
+    when(active) {
+      word := word + 1
+      when(word === last)(active := False)
+    }
+  }
+
+  memory.write(
+    Mux(sweep.done, io.block @@ io.address, sweep.block @@ sweep.word).resized,
+    Mux(sweep.done, io.wdata, sweep.value),
+    !sweep.done || io.write)
+  io.rdata := memory.readSync(Mux(copy.active, copy.queue.resize(blockWidth) @@ copy.word, io.block @@ io.address).resized)
+
+  io.config.valid := RegNext(copy.reading) init False
+  io.config.queue := copy.queue
+  io.config.word := RegNext(RegNext(copy.word))
+  io.config.data := RegNext(io.rdata)
+
+  io.initial := initial
+  when(pending === 0)(initial := False)
+
+  /** A word on its way as a queue would take it, and which word it is. */
+  private val offered = new Area {
+    val registers = LiveConfig.queue(c)
+    val config = QueueConfig(c)
+    for ((_, take) <- registers) take(config, io.config.data)
+    val hit = registers.map { case (name, _) => name -> (io.config.valid && io.config.word === RegisterMap.queue(name).word) }.toMap
+  }
+
+  for (q <- 0 until c.queues) {
+    val mine = io.config.queue === q
+    val live = Reg(QueueConfig(c)).setName(s"queue$q") init LiveConfig.queueOfReset(c)
+    for ((name, take) <- offered.registers) when(mine && offered.hit(name))(take(live, io.config.data))
+    io.live(q) := live
+
+    val changes = Reg(Bool())
+    when(mine && offered.hit("POLICY")) {
+      changes := initial || offered.config.policy =/= live.policy || offered.config.unit =/= live.unit
+    }
+
+    val done = copy.finishing && copy.queue === q
+    when(done)(pending(q) := False)
+    when(io.apply(q))(pending(q) := True)
+    io.applied(q) := done
+    io.clear(q) := done && changes
+  }
+  io.pending := pending
+  io.copying := copy.busy
+  io.busy := !sweep.done || copy.busy
+}
+
+object StoredWords {
+  /** number of a queue, or `c.queues`, which is the core */
+  def blockWidth(c: WeirConfig): Int = log2Up(c.queues + 1)
+
+  /** the core's words that are read back as they were written */
+  def core(c: WeirConfig): Seq[Register] = {
+    val words = RegisterMap.core.built(c).filter(_.access == Access.ReadWrite)
+    require(words.map(place).distinct.size == words.size, "RegisterMap.core: two words that are stored have the same low bits of their addresses")
+    words
+  }
+
+  /** where a word is in its block's part of the RAM */
+  def place(r: Register): Int = r.word & ((1 << ConfigWrite.wordWidth) - 1)
+}
