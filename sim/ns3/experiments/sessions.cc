@@ -57,7 +57,9 @@ void Sessions::Session() {
     m_open.push_back(socket);
     if (m_open.size() > openMost) m_open.pop_front();
   }
-  m_left[PeekPointer(socket)] += size;
+  auto &left = m_left[PeekPointer(socket)];
+  // what stands there of a connection of its own is of one that has died where this one lives now
+  left = m_flow.connections ? size : left + size;
   Write(socket, socket->GetTxAvailable());
   m_next = Simulator::Schedule(Seconds(m_gap->GetValue()), &Sessions::Session, this);
 }
