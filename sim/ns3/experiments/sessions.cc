@@ -20,8 +20,8 @@ constexpr size_t openMost = 64;  ///< connections of one source that may be open
 
 void Sessions::StartApplication() {
   if (m_flow.every <= 0) {
-    m_socket = Open();
-    m_left[PeekPointer(m_socket)] = m_flow.bytes > 0 ? m_flow.bytes : endless;
+    *m_left = m_flow.bytes > 0 ? m_flow.bytes : endless;
+    m_socket = Open(m_left);
     return;
   }
   m_gap = CreateObject<ExponentialRandomVariable>();
@@ -29,7 +29,7 @@ void Sessions::StartApplication() {
   m_size = CreateObject<ParetoRandomVariable>();
   m_size->SetAttribute("Shape", DoubleValue(m_flow.shape));
   m_size->SetAttribute("Scale", DoubleValue(m_flow.meanBytes * (m_flow.shape - 1) / m_flow.shape));
-  if (!m_flow.connections) m_socket = Open();
+  if (!m_flow.connections) m_socket = Open(m_left);
   m_next = Simulator::Schedule(Seconds(m_gap->GetValue()), &Sessions::Session, this);
 }
 
@@ -39,9 +39,9 @@ void Sessions::StopApplication() {
   if (m_socket) m_socket->Close();
 }
 
-Ptr<Socket> Sessions::Open() {
+Ptr<Socket> Sessions::Open(const Left &left) {
   const auto socket = Socket::CreateSocket(GetNode(), m_sockets);
-  socket->SetSendCallback(Callback<void, Ptr<Socket>, uint32_t>([this](Ptr<Socket> s, uint32_t room) { Write(s, room); }));
+  socket->SetSendCallback(Callback<void, Ptr<Socket>, uint32_t>([this, left](Ptr<Socket> s, uint32_t) { Write(s, *left); }));
   socket->SetAttribute("UseEcn", StringValue(m_flow.ecn ? "On" : "Off"));
   socket->Bind();
   socket->Connect(m_peer);
@@ -52,31 +52,28 @@ Ptr<Socket> Sessions::Open() {
 void Sessions::Session() {
   const auto size = static_cast<uint64_t>(std::max(1.0, std::min(m_size->GetValue(), 1e9)));
   auto socket = m_socket;
+  auto left = m_left;
   if (m_flow.connections) {
-    socket = Open();
+    left = std::make_shared<uint64_t>(0);
+    socket = Open(left);
     m_open.push_back(socket);
     if (m_open.size() > openMost) m_open.pop_front();
   }
-  auto &left = m_left[PeekPointer(socket)];
-  // what stands there of a connection of its own is of one that has died where this one lives now
-  left = m_flow.connections ? size : left + size;
-  Write(socket, socket->GetTxAvailable());
+  *left += size;
+  Write(socket, *left);
   m_next = Simulator::Schedule(Seconds(m_gap->GetValue()), &Sessions::Session, this);
 }
 
-void Sessions::Write(Ptr<Socket> socket, uint32_t) {
-  const auto at = m_left.find(PeekPointer(socket));
-  if (m_stopped || at == m_left.end()) return;
-  while (at->second > 0) {
-    const auto room = std::min<uint64_t>(socket->GetTxAvailable(), at->second);
+void Sessions::Write(Ptr<Socket> socket, uint64_t &left) {
+  if (m_stopped || left == 0) return;
+  while (left > 0) {
+    const auto room = std::min<uint64_t>(socket->GetTxAvailable(), left);
     // whole segments, so that no short one goes out because the application wrote in pieces
-    const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(room, at->second == endless || room < at->second ? room / m_segment * m_segment : room));
+    const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(room, left == endless || room < left ? room / m_segment * m_segment : room));
     if (bytes == 0 || socket->Send(Create<Packet>(bytes)) < 0) return;
-    if (at->second != endless) at->second -= bytes;
+    if (left != endless) left -= bytes;
   }
-  if (!m_flow.connections) return;
-  m_left.erase(at);
-  socket->Close();
+  if (m_flow.connections) socket->Close();
 }
 
 }  // namespace weirsim

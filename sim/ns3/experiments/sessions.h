@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 
 #include "network.h"
 #include "ns3/random-variable-stream.h"
@@ -19,9 +20,11 @@ class Sessions : public ns3::Application {
   void StartApplication() override;
   void StopApplication() override;
   void Session();
-  ns3::Ptr<ns3::Socket> Open();
-  /// Writes what the session still has, as far as the socket has room, and closes a session's own socket after it.
-  void Write(ns3::Ptr<ns3::Socket> socket, uint32_t room);
+  /// Bytes that a connection still has to write; it dies with the connection.
+  using Left = std::shared_ptr<uint64_t>;
+  ns3::Ptr<ns3::Socket> Open(const Left &left);
+  /// Writes what is left, as far as the socket has room, and closes a session's own socket after it.
+  void Write(ns3::Ptr<ns3::Socket> socket, uint64_t &left);
 
   Flow m_flow;
   ns3::TypeId m_sockets;
@@ -29,7 +32,7 @@ class Sessions : public ns3::Application {
   uint32_t m_segment;
   bool m_stopped = false;
   ns3::Ptr<ns3::Socket> m_socket;
-  std::map<ns3::Socket *, uint64_t> m_left;  ///< bytes that a connection still has to write
+  Left m_left = std::make_shared<uint64_t>(0);  ///< of `m_socket`
   std::deque<ns3::Ptr<ns3::Socket>> m_open;
   ns3::Ptr<ns3::ExponentialRandomVariable> m_gap;
   ns3::Ptr<ns3::ParetoRandomVariable> m_size;
