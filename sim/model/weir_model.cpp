@@ -506,8 +506,9 @@ void weir_model::step() {
 
 /// Jumps to shortly before the next event, if nothing can happen until then.
 void weir_model::skipTo(uint64_t limit) {
-  const uint64_t next = std::min(limit, headStart), time = std::min(next - std::min(next, warmUp), wakeCycle - std::min(wakeCycle, lead));
-  if (time > cycle) cycle += (time - cycle) / skipStep * skipStep;
+  const auto before = [](uint64_t event, uint64_t cycles) { return event - std::min(event, cycles); };
+  const uint64_t end = std::min(before(std::min(limit, headStart), warmUp), before(wakeCycle, lead));
+  if (end > cycle) cycle += (end - cycle) / skipStep * skipStep;
 }
 
 void weir_model::runTo(uint64_t target) {
