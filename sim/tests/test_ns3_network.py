@@ -57,6 +57,35 @@ def test_the_rtl_and_the_golden_model_give_the_same_network(program: str, option
     assert rtl["results"]["dropped"] + rtl["results"]["marked"] > 0 or options.get("gateway", "").startswith("dt-")  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [
+        ("isred", {"policy": "red"}),
+        ("mred", {"side": "mred"}),
+        ("datacenter", {"merge": "on", "warm": 0.001, "load": 1.6}),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_a_thread_of_its_own_changes_nothing(program: str, options: dict[str, object]) -> None:
+    """The RTL beside the simulator, and in turns with it. It hears how far it may go, so it evaluates other idle cycles."""
+    short = {"datacenter": {"duration": 0.001}} | SHORT
+    beside, turns = (experiment(program, queue="rtl", thread=t, **short[program], **options) for t in ("on", "off"))
+    assert beside["results"] == turns["results"]
+    assert beside["core"]["evaluated"] > turns["core"]["evaluated"]
+    for name in ("trace_hash", "records", "compared", "cycles"):
+        assert beside["core"][name] == turns["core"][name], name
+
+
+def test_the_worker_keeps_order_and_tells_failures(tmp_path: Path) -> None:
+    """tests/worker_check.cc, under the thread sanitizer."""
+    folder, program = ROOT / "sim" / "ns3", tmp_path / "worker_check"
+    sources = [folder / "tests" / "worker_check.cc", folder / "weir" / "worker.cc"]
+    flags = ["-std=c++20", "-O1", "-fsanitize=thread", "-pthread", "-Wall", "-Wextra", "-Werror", f"-I{folder}"]
+    subprocess.run(["g++", *flags, *sources, "-o", program], check=True, timeout=120)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("duration", [0.28, 0.280798, 0.282922])
 def test_a_run_may_end_while_a_packet_is_decided(duration: float) -> None:
     """A record falls into the 2 us in which the core settles after the end of the last two."""

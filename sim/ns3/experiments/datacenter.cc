@@ -85,6 +85,7 @@ class Experiment {
     c.ns3 = o.text("queue") == "ns3";
     c.rtl = o.text("queue") == "rtl" ? static_cast<uint32_t>(o.whole("rtl")) : 0;
     c.check = o.text("check") == "on", c.seed = o.whole("seed"), c.core = o.text("core"), c.model = o.text("model");
+    c.thread = o.text("thread") == "on";
     tree_ = std::make_unique<Tree>(c);
     TypeId sockets;
     for (const auto &host : tree_->hosts) sockets = InstallTcp(host, o.text("tcp"));

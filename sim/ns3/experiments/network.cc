@@ -222,6 +222,7 @@ void commonOptions(Options &options, double duration, const char *core) {
   options.number("sample", 0, 0, 1000, "time between points of the series, s; 0: none");
   options.text("arrivals", "off", {"on", "off"}, "every arrival at the queue, with its time and length");
   options.text("core", core, {"full", "network", "network-jumbo"}, "the RTL: the preset full, or what the papers' queues need of it");
+  options.text("thread", "on", {"on", "off"}, "the RTL computes beside the simulator, on a thread of its own");
   options.text("model", "", {}, "the cycle model's library; empty: WEIR_MODEL or build/model/<core>");
   options.text("out", "", {}, "file of the result; empty: standard output");
 }
@@ -231,6 +232,7 @@ int runNetwork(const Options &options, NetworkConfig config) {
     config.duration = options.number("duration");
     config.queue.seed = 0x9E3779B97F4A7C15ull * options.whole("seed");
     config.queue.core = options.text("core"), config.queue.model = options.text("model");
+    config.queue.thread = options.text("thread") == "on";
     Network network(options, config);
     network.build();
     network.run();

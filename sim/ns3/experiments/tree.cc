@@ -72,7 +72,7 @@ NetDeviceContainer Tree::uplink(uint32_t rack, Ptr<Node> tor, Ptr<Node> aggregat
   setup.policy = "drop-tail";
   setup.settings = {{"unit", "packets"}, {"limit", std::to_string(config_.limit)}};
   setup.rate = config_.upRate, setup.overhead = config_.overhead, setup.stretch = config_.stretch;
-  setup.merge = config_.merge, setup.tick = 12, setup.core = config_.core, setup.model = config_.model;
+  setup.merge = config_.merge, setup.tick = 12, setup.core = config_.core, setup.model = config_.model, setup.thread = config_.thread;
   setup.seed = config_.seed * config_.racks + rack;
   using Kind = WeirHelper::Kind;
   const Kind kind = rack >= config_.rtl ? Kind::golden : config_.check ? Kind::checkedRtl : Kind::rtl;

@@ -22,6 +22,7 @@ struct TreeConfig {
   uint32_t rtl = 0;                        ///< so many uplinks, and as many splits, are RTL; the others the golden model
   bool check = true;                       ///< compare the RTL with the golden model
   uint64_t seed = 1;
+  bool thread = true;                      ///< Setup::thread
   std::string core = "network-jumbo", model;
 };
 

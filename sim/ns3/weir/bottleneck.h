@@ -40,6 +40,8 @@ struct Setup {
   /// evaluated four times as fast, and whose pipeline is shorter, so that both have their own traces; or "network-jumbo", one queue
   /// with drop-tail, RED and jumbo frames.
   std::string core = "full";
+  /// The cycle model of a queue computes on a thread of its own, while the simulator goes on (Bottleneck::reach). Results are the same.
+  bool thread = true;
   std::string model;      ///< the cycle model's library; empty: WEIR_MODEL, or build/model/<core> of this tree
 };
 
@@ -71,6 +73,10 @@ class Bottleneck {
   virtual void send(const uint8_t *frame, uint32_t length, uint64_t atNs) = 0;
   /// Everything that happens before `ns`.
   virtual void runUntil(uint64_t ns) = 0;
+  /// Nothing is sent for a time before `ns` any more: one that is `eager` works out meanwhile what happens until then. A matter of speed
+  /// alone: it is told by `runUntil`.
+  virtual void reach(uint64_t) {}
+  virtual bool eager() const { return false; }
   /// Frames that have wholly come out since the last call. A frame in transit that has lost all its packets never does.
   virtual std::vector<Departure> take() = 0;
   /// Frames on the line or in the queue, as they were sent, decided or not; a jumbo frame in transit is one until all its packets

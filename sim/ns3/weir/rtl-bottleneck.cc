@@ -15,7 +15,7 @@ namespace {
 
 class RtlBottleneck final : public Bottleneck {
  public:
-  RtlBottleneck(const Setup &setup, bool checked) : core_(setup), merging_(setup) {
+  RtlBottleneck(const Setup &setup, bool checked) : core_(setup, true), merging_(setup) {
     configureCore(core_.device(), setup);
     check(weir_trace_control(core_.device(), 1, 1, WEIR_TRACE_ARRIVALS | WEIR_TRACE_DEPARTURES));
     if (checked) {
@@ -38,11 +38,15 @@ class RtlBottleneck final : public Bottleneck {
 
   void runUntil(uint64_t ns) override {
     now_ = ns;
-    core_.runUntil(ns + epochNs);
+    core_.reach(ns + epochNs);
     if (golden_) golden_->runUntil(ns + epochNs);
+    core_.runUntil(ns + epochNs);
     records();
     frames();
   }
+
+  void reach(uint64_t ns) override { core_.reach(ns + epochNs); }
+  bool eager() const override { return core_.threaded(); }
 
   std::vector<Departure> take() override { return std::exchange(out_, {}); }
   uint64_t held() const override { return held_ + leaving_.size(); }  // frames

@@ -7,7 +7,7 @@
 
 namespace weirsim {
 
-RtlCore::RtlCore(const Setup &setup) : model_(CycleModel::load(setup.model, setup.core)) {
+RtlCore::RtlCore(const Setup &setup, bool threaded) : model_(CycleModel::load(setup.model, setup.core)) {
   core_ = model_.create();
   if (!core_) throw std::runtime_error("the core of the cycle model does not come out of reset");
   const weir_bus bus{this,
@@ -20,6 +20,7 @@ RtlCore::RtlCore(const Setup &setup) : model_(CycleModel::load(setup.model, setu
     throw;
   }
   model_.set(core_, WEIR_MODEL_EGRESS, 1);
+  if (threaded && setup.thread) worker_ = std::make_unique<Worker>();
 }
 
 RtlCore::~RtlCore() { close(); }
@@ -32,8 +33,25 @@ void RtlCore::begin() {
 void RtlCore::send(const uint8_t *frame, uint32_t length, uint64_t at) {
   if (length < 14 || length > 9216)
     throw std::runtime_error("a frame of " + std::to_string(length) + " bytes is not one of 14 to 9216 bytes");
-  if (model_.send(core_, 1, frame, &length, &at, nullptr) != WEIR_MODEL_OK)
-    throw std::runtime_error("the cycle model refuses a frame");
+  const auto give = [this, at](const uint8_t *bytes, uint32_t size) {
+    if (model_.send(core_, 1, bytes, &size, &at, nullptr) != WEIR_MODEL_OK) throw std::runtime_error("the cycle model refuses a frame");
+  };
+  if (!worker_) return give(frame, length);
+  worker_->give([give, bytes = std::vector<uint8_t>(frame, frame + length)] { give(bytes.data(), static_cast<uint32_t>(bytes.size())); });
+}
+
+void RtlCore::reach(uint64_t ns) {
+  if (!worker_ || ns <= reached_) return;
+  reached_ = ns;
+  worker_->give([this, ns] { model_.runUntil(core_, ns); });
+}
+
+void RtlCore::runUntil(uint64_t ns) {
+  reach(ns);
+  if (worker_)
+    worker_->wait();
+  else
+    model_.runUntil(core_, ns);
 }
 
 std::vector<RtlCore::Out> RtlCore::receive() {
@@ -79,6 +97,7 @@ void RtlCore::balance() {
 }
 
 void RtlCore::close() {
+  worker_.reset();
   if (device_) weir_close(device_);
   if (core_) model_.destroy(core_);
   device_ = nullptr, core_ = nullptr;

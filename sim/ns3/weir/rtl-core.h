@@ -4,19 +4,22 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "bottleneck.h"
 #include "cycle-model.h"
 #include "weir.h"
+#include "worker.h"
 
 namespace weirsim {
 
 class RtlCore {
  public:
-  /// Loads the cycle model, brings a core out of reset. Throws std::runtime_error, one line.
-  explicit RtlCore(const Setup &setup);
+  /// Loads the cycle model, brings a core out of reset; `threaded`: on a thread of its own, if the setup lets it. Throws
+  /// std::runtime_error, one line.
+  RtlCore(const Setup &setup, bool threaded);
   ~RtlCore();
   RtlCore(const RtlCore &) = delete;
   RtlCore &operator=(const RtlCore &) = delete;
@@ -25,7 +28,11 @@ class RtlCore {
   void begin();
   /// A frame of 14 to 9216 bytes; time in the core's ns.
   void send(const uint8_t *frame, uint32_t length, uint64_t at);
-  void runUntil(uint64_t ns) { model_.runUntil(core_, ns); }
+  /// Nothing is sent for a time before `ns` any more: with a thread of its own the core goes on to there meanwhile. Until the
+  /// next `runUntil` only `send` and this may be called.
+  void reach(uint64_t ns);
+  bool threaded() const { return bool(worker_); }
+  void runUntil(uint64_t ns);
   uint64_t get(int what) const { return model_.get(core_, what); }
 
   struct Out {
@@ -48,6 +55,8 @@ class RtlCore {
   const CycleModel &model_;
   weir_model *core_ = nullptr;
   struct weir *device_ = nullptr;
+  std::unique_ptr<Worker> worker_;
+  uint64_t reached_ = 0;
 };
 
 }  // namespace weirsim

@@ -32,7 +32,7 @@ class GoldenSplitter : public Splitter {
 /// The core's frames go on; they have to be the golden model's, in the same order.
 class RtlSplitter final : public GoldenSplitter {
  public:
-  explicit RtlSplitter(const Setup &setup) : core_(setup) {
+  explicit RtlSplitter(const Setup &setup) : core_(setup, false) {
     weir_queue_config config;
     check(weir_queue_defaults_of("drop-tail", &config));
     check(weir_queue_set(&config, "limit", "900KB"));

@@ -22,6 +22,8 @@ namespace weirsim {
 namespace {
 
 constexpr uint32_t leastFrame = 60;
+/// Times in a propagation delay that a queue hears how far it may go. Each costs a core at rest some ten cycles.
+constexpr uint64_t reaches = 16;
 
 uint64_t NowNs() { return static_cast<uint64_t>(Simulator::Now().GetNanoSeconds()); }
 
@@ -86,7 +88,8 @@ void WeirNetDevice::GiveUp(Ptr<const Packet> packet, uint16_t protocol, Address 
 }
 
 /// What leaves the queue now is felt at the other end a propagation delay later at the earliest. So the queue may lag
-/// behind the simulator by that much: it is run once in that time, and not at all while it holds nothing.
+/// behind the simulator by that much: it is run once in that time, and not at all while it holds nothing. One that works beside the
+/// simulator hears from time to time how far it may go.
 void WeirNetDevice::ScheduleWake() {
   if (m_lookahead == 0) {
     TimeValue delay;
@@ -95,6 +98,13 @@ void WeirNetDevice::ScheduleWake() {
     m_lookahead = static_cast<uint64_t>(std::max<double>(delay.Get().GetNanoSeconds(), least));
   }
   m_wake = Simulator::Schedule(NanoSeconds(m_lookahead), &WeirNetDevice::Wake, this);
+  if (m_bottleneck->eager()) Reach();
+}
+
+void WeirNetDevice::Reach() {
+  m_bottleneck->reach(QueueNs());
+  const Time step = NanoSeconds(std::max<uint64_t>(1, m_lookahead / reaches));
+  if (Simulator::GetDelayLeft(m_wake) > step) m_reach = Simulator::Schedule(step, &WeirNetDevice::Reach, this);
 }
 
 bool WeirNetDevice::Send(Ptr<Packet> packet, const Address &, uint16_t protocol) {
@@ -122,6 +132,7 @@ void WeirNetDevice::Finish() {
                              std::to_string(m_bottleneck->held() + out));
   if (m_splitter) m_splitter->finish();
   m_wake.Cancel();
+  m_reach.Cancel();
 }
 
 void WeirNetDevice::Forget(const Record &record) {

@@ -47,6 +47,8 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
  private:
   void Wake();
   void ScheduleWake();
+  /// The queue hears how far the simulator has come.
+  void Reach();
   void Forget(const Record &record);
   void Deliver(const Departure &departure);
   /// Sets CE in the packet's IP header.
@@ -80,7 +82,7 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
   unsigned m_splitStretch = 1;
   ns3::Time m_splitLatency;
   ns3::NetDevice::ReceiveCallback m_up;
-  ns3::EventId m_wake;
+  ns3::EventId m_wake, m_reach;
   ns3::TracedCallback<const Record &> m_records;
   ns3::TracedCallback<ns3::Ptr<const ns3::Packet>> m_drops, m_cuts;
   ns3::TracedCallback<ns3::Ptr<const ns3::Packet>, uint32_t> m_jumbo;
