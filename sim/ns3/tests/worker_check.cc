@@ -17,9 +17,9 @@ void expect(bool right, const char *what) {
   if (!right) std::printf("wrong: %s\n", what), ++wrong;
 }
 
-std::string thrown(weirsim::Worker &worker) {
+std::string thrown(const std::function<void()> &call) {
   try {
-    worker.wait();
+    call();
   } catch (const std::runtime_error &e) {
     return e.what();
   }
@@ -51,16 +51,46 @@ int main() {
   }
   {
     weirsim::Worker worker;
+    std::atomic<bool> go{false};
+    std::atomic<size_t> done{0}, given{0};
+    worker.give([&go] {
+      while (!go) std::this_thread::yield();
+    });
+    std::thread opener([&] {
+      while (given < weirsim::Worker::most - 1) std::this_thread::yield();
+      rest();  // the next one has to wait
+      expect(given == weirsim::Worker::most - 1, "it takes so many tasks and no more");
+      go = true;
+    });
+    for (size_t i = 0; i < 3 * weirsim::Worker::most; ++i) {
+      worker.give([&done] { ++done; });
+      ++given;
+    }
+    worker.wait();
+    opener.join();
+    expect(done == 3 * weirsim::Worker::most, "a full one loses nothing");
+  }
+  {
+    weirsim::Worker worker;
     int done = 0;
     worker.give([&done] { ++done; });
-    worker.give([] { rest(), throw std::runtime_error("first"); });
-    worker.give([&done] { done += 100; });  // while the one before is under way: forgotten
-    expect(thrown(worker) == "first", "wait throws what a task threw");
+    std::atomic<bool> go{false};
+    worker.give([&go] {
+      while (!go) std::this_thread::yield();
+      throw std::runtime_error("first");
+    });
+    worker.give([&done] { done += 100; });
+    go = true;
+    expect(thrown([&worker] { worker.wait(); }) == "first", "wait throws what a task threw");
     expect(done == 1, "what is behind a task that throws is forgotten");
-    expect(thrown(worker).empty(), "it throws once");
+    expect(thrown([&worker] { worker.wait(); }).empty(), "it throws once");
     worker.give([&done] { ++done; });
     worker.wait();
     expect(done == 2, "it goes on after a failure");
+    worker.give([] { throw std::runtime_error("second"); });
+    std::string told;
+    while (told.empty()) told = thrown([&worker] { worker.give([] {}); });
+    expect(told == "second", "so does give");
   }
   std::atomic<int> begun{0};
   {

@@ -40,7 +40,7 @@ struct Setup {
   /// evaluated four times as fast, and whose pipeline is shorter, so that both have their own traces; or "network-jumbo", one queue
   /// with drop-tail, RED and jumbo frames.
   std::string core = "full";
-  /// The cycle model of a queue computes on a thread of its own, while the simulator goes on (Bottleneck::reach). Results are the same.
+  /// The cycle model computes on a thread of its own while the simulator goes on (Bottleneck::reach). Results are the same.
   bool thread = true;
   std::string model;      ///< the cycle model's library; empty: WEIR_MODEL, or build/model/<core> of this tree
 };

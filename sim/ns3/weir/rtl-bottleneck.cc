@@ -15,7 +15,7 @@ namespace {
 
 class RtlBottleneck final : public Bottleneck {
  public:
-  RtlBottleneck(const Setup &setup, bool checked) : core_(setup, true), merging_(setup) {
+  RtlBottleneck(const Setup &setup, bool checked) : core_(setup), merging_(setup) {
     configureCore(core_.device(), setup);
     check(weir_trace_control(core_.device(), 1, 1, WEIR_TRACE_ARRIVALS | WEIR_TRACE_DEPARTURES));
     if (checked) {
@@ -45,7 +45,9 @@ class RtlBottleneck final : public Bottleneck {
     frames();
   }
 
-  void reach(uint64_t ns) override { core_.reach(ns + epochNs); }
+  void reach(uint64_t ns) override {
+    if (eager()) core_.reach(ns + epochNs);
+  }
   bool eager() const override { return core_.threaded(); }
 
   std::vector<Departure> take() override { return std::exchange(out_, {}); }

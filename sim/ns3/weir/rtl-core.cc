@@ -7,7 +7,7 @@
 
 namespace weirsim {
 
-RtlCore::RtlCore(const Setup &setup, bool threaded) : model_(CycleModel::load(setup.model, setup.core)) {
+RtlCore::RtlCore(const Setup &setup) : model_(CycleModel::load(setup.model, setup.core)) {
   core_ = model_.create();
   if (!core_) throw std::runtime_error("the core of the cycle model does not come out of reset");
   const weir_bus bus{this,
@@ -20,7 +20,7 @@ RtlCore::RtlCore(const Setup &setup, bool threaded) : model_(CycleModel::load(se
     throw;
   }
   model_.set(core_, WEIR_MODEL_EGRESS, 1);
-  if (threaded && setup.thread) worker_ = std::make_unique<Worker>();
+  if (setup.thread) worker_ = std::make_unique<Worker>();
 }
 
 RtlCore::~RtlCore() { close(); }
@@ -37,21 +37,25 @@ void RtlCore::send(const uint8_t *frame, uint32_t length, uint64_t at) {
     if (model_.send(core_, 1, bytes, &size, &at, nullptr) != WEIR_MODEL_OK) throw std::runtime_error("the cycle model refuses a frame");
   };
   if (!worker_) return give(frame, length);
-  worker_->give([give, bytes = std::vector<uint8_t>(frame, frame + length)] { give(bytes.data(), static_cast<uint32_t>(bytes.size())); });
+  then([give, bytes = std::vector<uint8_t>(frame, frame + length)] { give(bytes.data(), static_cast<uint32_t>(bytes.size())); });
+}
+
+void RtlCore::then(std::function<void()> task) {
+  if (worker_)
+    worker_->give(std::move(task));
+  else
+    task();
 }
 
 void RtlCore::reach(uint64_t ns) {
-  if (!worker_ || ns <= reached_) return;
+  if (ns <= reached_) return;
   reached_ = ns;
-  worker_->give([this, ns] { model_.runUntil(core_, ns); });
+  then([this, ns] { model_.runUntil(core_, ns); });
 }
 
 void RtlCore::runUntil(uint64_t ns) {
   reach(ns);
-  if (worker_)
-    worker_->wait();
-  else
-    model_.runUntil(core_, ns);
+  if (worker_) worker_->wait();
 }
 
 std::vector<RtlCore::Out> RtlCore::receive() {
@@ -66,7 +70,7 @@ std::vector<RtlCore::Out> RtlCore::receive() {
   const uint8_t *at = bytes.data();
   for (size_t i = 0; i < count; ++i) {
     if (user[i]) throw std::runtime_error("a frame left the core that is marked bad");
-    out[i].firstNs = first[i];
+    out[i].firstNs = first[i], out[i].lastNs = last[i];
     out[i].bytes.assign(at, at + lengths[i]);
     at += lengths[i];
   }

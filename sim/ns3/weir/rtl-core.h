@@ -17,9 +17,8 @@ namespace weirsim {
 
 class RtlCore {
  public:
-  /// Loads the cycle model, brings a core out of reset; `threaded`: on a thread of its own, if the setup lets it. Throws
-  /// std::runtime_error, one line.
-  RtlCore(const Setup &setup, bool threaded);
+  /// Loads the cycle model, brings a core out of reset. Throws std::runtime_error, one line.
+  explicit RtlCore(const Setup &setup);
   ~RtlCore();
   RtlCore(const RtlCore &) = delete;
   RtlCore &operator=(const RtlCore &) = delete;
@@ -31,12 +30,14 @@ class RtlCore {
   /// Nothing is sent for a time before `ns` any more: with a thread of its own the core goes on to there meanwhile. Until the
   /// next `runUntil` only `send` and this may be called.
   void reach(uint64_t ns);
+  /// Does `task` when everything before is done, on that thread if there is one.
+  void then(std::function<void()> task);
   bool threaded() const { return bool(worker_); }
   void runUntil(uint64_t ns);
   uint64_t get(int what) const { return model_.get(core_, what); }
 
   struct Out {
-    uint64_t firstNs;
+    uint64_t firstNs, lastNs;
     std::vector<uint8_t> bytes;
   };
   /// Frames that have wholly come out since the last call. Throws if one is marked bad.

@@ -25,14 +25,23 @@ class GoldenSplitter : public Splitter {
     return frames;
   }
 
+ protected:
+  /// Frames of those that were sent and not taken.
+  size_t untaken() const {
+    size_t frames = 0;
+    for (const auto &of : waiting_) frames += of.size();
+    return frames;
+  }
+
  private:
   std::deque<std::vector<golden::Bytes>> waiting_;
 };
 
-/// The core's frames go on; they have to be the golden model's, in the same order.
+/// The core's frames have to be the golden model's, byte for byte, in the same order, and out by the time they are taken; or the run ends. In
+/// turns with the simulator that is seen before they go on, on a thread of its own some time later.
 class RtlSplitter final : public GoldenSplitter {
  public:
-  explicit RtlSplitter(const Setup &setup) : core_(setup, false) {
+  explicit RtlSplitter(const Setup &setup) : core_(setup) {
     weir_queue_config config;
     check(weir_queue_defaults_of("drop-tail", &config));
     check(weir_queue_set(&config, "limit", "900KB"));
@@ -48,22 +57,16 @@ class RtlSplitter final : public GoldenSplitter {
   }
 
   std::vector<golden::Bytes> take(uint64_t ns) override {
-    const std::vector<golden::Bytes> expected = GoldenSplitter::take(ns);
-    core_.runUntil(ns + epochNs);
-    for (RtlCore::Out &o : core_.receive()) out_.push_back(std::move(o.bytes));
-    std::vector<golden::Bytes> frames;
-    for (const golden::Bytes &e : expected) {
-      if (out_.empty()) throw std::runtime_error("the core that splits has not given out a frame in time");
-      if (out_.front() != e)
-        throw std::runtime_error("RTL and golden model disagree: frame " + std::to_string(compared_) + " out of the split");
-      frames.push_back(std::move(out_.front()));
-      out_.pop_front(), ++compared_;
-    }
+    now_ = ns + epochNs;
+    std::vector<golden::Bytes> frames = GoldenSplitter::take(ns);
+    core_.reach(now_);
+    core_.then([this, by = now_, frames] { compare(frames, by); });
     return frames;
   }
 
   void finish() override {
-    if (!out_.empty()) throw std::runtime_error("the core that splits gave out more frames than came in");
+    core_.runUntil(now_);
+    if (out_.size() > untaken()) throw std::runtime_error("the core that splits gave out more frames than came in");
     core_.balance();
   }
 
@@ -74,9 +77,22 @@ class RtlSplitter final : public GoldenSplitter {
   }
 
  private:
-  RtlCore core_;
-  std::deque<golden::Bytes> out_;
+  /// What is taken at `by`, ns. On the core's thread.
+  void compare(const std::vector<golden::Bytes> &frames, uint64_t by) {
+    for (RtlCore::Out &o : core_.receive()) out_.push_back(std::move(o));
+    for (const golden::Bytes &frame : frames) {
+      if (out_.empty() || out_.front().lastNs >= by)
+        throw std::runtime_error("the core that splits has not given out a frame in time");
+      if (out_.front().bytes != frame)
+        throw std::runtime_error("RTL and golden model disagree: frame " + std::to_string(compared_) + " out of the split");
+      out_.pop_front(), ++compared_;
+    }
+  }
+
+  uint64_t now_ = 0;
+  std::deque<RtlCore::Out> out_;
   uint64_t compared_ = 0;
+  RtlCore core_;  // the last: its thread ends before what it works on
 };
 
 }  // namespace

@@ -13,22 +13,23 @@ Worker::~Worker() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Worker::tell() {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
 void Worker::give(std::function<void()> task) {
   if (!thread_.joinable()) thread_ = std::thread(&Worker::work, this);
-  bool idle;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (failure_) return;
-    idle = tasks_.empty();
-    tasks_.push_back(std::move(task));
-  }
-  if (idle) given_.notify_one();
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_.wait(lock, [this] { return tasks_.size() < most; });
+  tell();
+  tasks_.push_back(std::move(task));
+  if (tasks_.size() == 1) given_.notify_one();
 }
 
 void Worker::wait() {
   std::unique_lock<std::mutex> lock(mutex_);
   done_.wait(lock, [this] { return tasks_.empty(); });
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  tell();
 }
 
 void Worker::work() {
@@ -50,7 +51,7 @@ void Worker::work() {
       tasks_.clear();
     else
       tasks_.pop_front();
-    if (tasks_.empty()) done_.notify_one();
+    if (tasks_.empty() || tasks_.size() == most - 1) done_.notify_one();
   }
 }
 

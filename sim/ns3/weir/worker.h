@@ -11,7 +11,8 @@
 
 namespace weirsim {
 
-/// Belongs to one thread, which gives and waits. The worker's thread begins with the first task.
+/// Belongs to one thread, which gives and waits, and is told by the next of either what a task threw, once; what was given behind that
+/// task is forgotten. The worker's thread begins with the first task.
 class Worker {
  public:
   Worker() = default;
@@ -20,12 +21,17 @@ class Worker {
   Worker(const Worker &) = delete;
   Worker &operator=(const Worker &) = delete;
 
+  /// Waits while `most` tasks are still to be done.
   void give(std::function<void()> task);
-  /// Until everything that was given is done. Throws what a task threw, once; what was given behind that one is forgotten.
+  /// Until everything that was given is done.
   void wait();
+
+  static constexpr size_t most = 1024;
 
  private:
   void work();
+  /// Throws what a task threw.
+  void tell();
 
   std::mutex mutex_;
   std::condition_variable given_, done_;
