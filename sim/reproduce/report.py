@@ -2,6 +2,8 @@
 """Makes a table of its runs, and the report of the tables: Markdown, HTML and figures.
 
 report.py table FOLDER PAPER/TABLE [--quick]        report.py report FOLDER [--quick]
+report.py keep FOLDER                               the report goes to docs/
+report.py splice FOLDER PAPER/TABLE                 a table that was made again takes its place in the report of docs/
 """
 
 from __future__ import annotations
@@ -179,6 +181,30 @@ def missing_runs(folder: Path, table: Table, quick: bool) -> str:
     return f"Rows without a run: {', '.join(absent)}." if absent else ""
 
 
+def section(folder: Path, of: Table, table: dict[str, Any], quick: bool) -> tuple[list[str], list[str]]:
+    """Lines of a table: of the verdicts, and of its section."""
+    summary = [f"| {of.paper} | {of.title} | {c['text']} | {verdict(c)} |" for c in table["claims"]]
+    body = [heading(of), ""]
+    body += [
+        f"Options: {', '.join(f'{k} {v}' for k, v in table['options'].items())}."
+        + (" **Shorter than the paper's.**" if table["shortened"] else ""),
+        "",
+    ]
+    body += [note for note in [*table["notes"], missing_runs(folder, of, quick)] if note] + [""]
+    over_loads = table.get("gains")
+    if over_loads:
+        summary += [f"| {of.paper} | {of.title} | {c['text']} | {c['verdict']} |" for c in over_loads["claims"]]
+        body += [*gains_report.gain_rows(over_loads), ""]
+    body += [*claim_rows(table), ""] if table["claims"] else []
+    body += grid_report.rows(folder, table) if of in fn_grid.TABLES else value_rows(table)
+    made = [f"Made of commit {table['commit']}, {table['date']}."] if "commit" in table else []
+    return summary, [*body, "", *cost_rows(table), *made, "", *figures(folder, table, of), ""]
+
+
+def heading(of: Table) -> str:
+    return f"## {of.paper}: {PAPERS[of.paper]}. {of.title}"
+
+
 def report(folder: Path, quick: bool) -> None:
     """Markdown and HTML of all tables that are there."""
     lines = [
@@ -197,22 +223,9 @@ def report(folder: Path, quick: bool) -> None:
         if not file.exists():
             body += [f"## {of.paper}: {of.title}", "", "Not run.", ""] if not quick else []
             continue
-        table = json.loads(file.read_text())
-        summary += [f"| {of.paper} | {of.title} | {c['text']} | {verdict(c)} |" for c in table["claims"]]
-        body += [f"## {of.paper}: {PAPERS[of.paper]}. {of.title}", ""]
-        body += [
-            f"Options: {', '.join(f'{k} {v}' for k, v in table['options'].items())}."
-            + (" **Shorter than the paper's.**" if table["shortened"] else ""),
-            "",
-        ]
-        body += [note for note in [*table["notes"], missing_runs(folder, of, quick)] if note] + [""]
-        over_loads = table.get("gains")
-        if over_loads:
-            summary += [f"| {of.paper} | {of.title} | {c['text']} | {c['verdict']} |" for c in over_loads["claims"]]
-            body += [*gains_report.gain_rows(over_loads), ""]
-        body += [*claim_rows(table), ""] if table["claims"] else []
-        body += grid_report.rows(folder, table) if of in fn_grid.TABLES else value_rows(table)
-        body += ["", *cost_rows(table), "", *figures(folder, table, of), ""]
+        verdicts, lines_of = section(folder, of, json.loads(file.read_text()), quick)
+        summary += verdicts
+        body += lines_of
     lines += ["## Verdicts", "", *summary, "", *body, "## Not run", ""] + [f"- {k}: {v}." for k, v in NOT_RUN.items()]
     text = "\n".join(lines) + "\n"
     target = folder / "report"
@@ -238,9 +251,38 @@ def keep(folder: Path) -> None:
     (ROOT / "docs" / "reproduced.md").write_text(re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", text))
 
 
+def spliced(text: str, of: Table, summary: list[str], body: list[str]) -> str:
+    """The report with another section, and other verdicts, of a table that it has.
+
+    Raises:
+        ValueError: the report has no such section, or other claims
+    """
+    lines = text.splitlines()
+    begin = lines.index(heading(of))
+    end = next((n for n in range(begin + 1, len(lines)) if lines[n].startswith("## ")), len(lines))
+    lines[begin:end] = body
+    of_table = [n for n, line in enumerate(lines) if line.startswith(f"| {of.paper} | {of.title} |")]
+    if len(of_table) != len(summary):
+        raise ValueError(f"the report has {len(of_table)} verdicts of {of.title}, the table {len(summary)}")
+    for n, line in zip(of_table, summary, strict=True):
+        lines[n] = line
+    return "\n".join(lines) + "\n"
+
+
+def splice(folder: Path, of: Table) -> None:
+    """The table, made again, in the report of the docs."""
+    (folder / "report").mkdir(exist_ok=True)
+    summary, body = section(folder, of, json.loads((folder / of.paper / f"{of.name}.json").read_text()), quick=False)
+    page = ROOT / "docs" / "reproduced.md"
+    kept = [re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", line) for line in body]
+    page.write_text(spliced(page.read_text(), of, summary, kept))
+    for name in re.findall(r"\]\(([a-z0-9_-]+\.png)\)", "\n".join(body)):
+        shutil.copy(folder / "report" / name, ROOT / "docs" / "reproduced")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("what", choices=["table", "report", "keep"])
+    parser.add_argument("what", choices=["table", "report", "keep", "splice"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("table", nargs="?", default="")
     parser.add_argument("--quick", action="store_true")
@@ -255,8 +297,11 @@ def main() -> int:
     if of is None:
         print(f"report: no table {a.table}", file=sys.stderr)
         return 2
+    if a.what == "splice":
+        splice(a.folder, of)
+        return 0
     try:
-        made = make(a.folder, of, a.quick)
+        made = make(a.folder, of, a.quick) | {"commit": commit(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
     except Disagreement as error:
         print(f"report: {error}", file=sys.stderr)
         return 1

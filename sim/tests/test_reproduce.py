@@ -274,6 +274,24 @@ def test_a_run_that_several_rows_are_compared_with_counts_once(tmp_path: Path) -
     assert report.cost_rows(made)[0].startswith("90 records of the RTL, all equal to the golden model's (9 cycles). ")
 
 
+def test_a_table_that_was_made_again_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its section and its verdicts change, those of the other tables stay."""
+    monkeypatch.setattr(report, "figures", lambda *_: ["![x](x.png)"])
+    write(tmp_path, "aa")
+    of, other = plan.TABLES[0], plan.TABLES[1]
+    made = tables.make(tmp_path, of, quick=False) | {"commit": "0123abc", "date": "2026-01-02"}
+    summary, body = report.section(tmp_path, of, made, quick=False)
+    assert any("Made of commit 0123abc, 2026-01-02." in line for line in body)
+    rest = [report.heading(other), "", "what was", "", "## Not run", ""]
+    stale = [f"| {of.paper} | {of.title} | {c['text']} | stale |" for c in made["claims"]]
+    foreign = f"| {other.paper} | {other.title} | a claim | holds |"
+    page = "\n".join(["# Head", "", *stale, foreign, "", report.heading(of), "", "stale", "", *rest]) + "\n"
+    now = report.spliced(page, of, summary, body)
+    assert now == "\n".join(["# Head", "", *summary, foreign, "", *body, *rest]) + "\n" and "stale" not in now
+    with pytest.raises(ValueError, match="0 verdicts"):
+        report.spliced(page.replace(f"| {of.paper} | {of.title} |", "| 0 | x |"), of, summary, body)
+
+
 @pytest.mark.parametrize("golden_hash,compared,why", [("bb", 10, "different traces"), ("aa", 9, "9 of 10 records")])
 def test_a_table_is_refused_if_rtl_and_golden_model_differ(
     tmp_path: Path, golden_hash: str, compared: int, why: str
