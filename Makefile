@@ -88,7 +88,7 @@ bench: $(VENV) $(MODEL) $(MODEL_RED) $(MODEL_NETWORK) $(LIB) ## speed, latency a
 	@$(PY) -m weir_sim bench
 
 timing: $(VENV) $(RTL) ## clock and size of PRESET=ten-gig on an ECP5, SEEDS=3 placements; RECORD=1 keeps it, CHECK=1 compares: build/timing.json; BOARD=<board>: of a board
-	@$(if $(BOARD),$(PY) scripts/boards.py timing $(BOARD) --seed $(SEED),$(PY) scripts/timing.py --preset $(PRESET) --seeds $(SEEDS) $(if $(CHECK),--check) $(if $(RECORD),--record))
+	@$(if $(BOARD),$(PY) scripts/boards.py timing $(BOARD) --seed $(SEED),$(PY) scripts/timing.py --preset $(PRESET) --seeds $(SEEDS) $(if $(filter-out 0,$(CHECK)),--check) $(if $(filter-out 0,$(RECORD)),--record))
 
 bitstream: $(VENV) $(RTL) ## bitstream of a board: BOARD=<board>, SEED=1 of the placement: build/boards/<board>/board.bit
 	@$(PY) scripts/boards.py bitstream $(BOARD) --seed $(SEED)
@@ -103,7 +103,7 @@ cores: $(VENV) $(RTL) ## FuseSoC cores of every preset and board: build/cores/
 	@$(PY) scripts/cores.py
 
 release: $(VENV) $(RTL) ## archive for integrators, the same bytes each time: build/release/; BITSTREAMS=1 builds those first
-	@$(PY) scripts/release.py $(if $(BITSTREAMS),--bitstreams)
+	@$(PY) scripts/release.py $(if $(filter-out 0,$(BITSTREAMS)),--bitstreams)
 
 area: $(VENV) $(RTL) ## size of every policy on an ECP5: build/area.json
 	@$(PY) scripts/area.py
@@ -112,7 +112,7 @@ ns3: $(NS3) ## ns-3 with the core's cycle model as a queue, the experiments' pro
 	@echo "build/ns3: libweir-ns3.so, $$(cd build/ns3/bin && echo *)"
 
 reproduce: $(VENV) $(MODEL_NETWORK) $(MODEL_NETWORK_JUMBO) $(NS3) ## the papers' experiments and the report: build/reproduce/; QUICK=1 a slice of each
-	@$(PY) sim/reproduce/run.py $(if $(QUICK),--quick)
+	@$(PY) sim/reproduce/run.py $(if $(filter-out 0,$(QUICK)),--quick)
 
 waves: $(VENV) $(RTL) $(LIB) ## waveform of a bench: T=<unit>; without T the list of units
 	@$(PY) scripts/waves.py $(T)

@@ -39,7 +39,8 @@ PAPERS = {
     "004": "FN against RED",
 }
 UNITS = {"loss_percent": "loss, %", "loss_bits_percent": "loss, % of bits", "utilisation_percent": "utilisation, %",
-         "queue_bits_mean": "E(Q), bits", "queue_bits_sd": "SD(Q), bits", "below_threshold": "Pr(Q ≤ Qopt)", "arrived": "arrived",
+         "queue_bits_mean": "E(Q), bits", "queue_bits_sd": "SD(Q), bits", "below_threshold": "Pr(Q ≤ Qopt)", "random_percent": "Random, %",
+         "overflow_percent": "Overflow, %", "rate_mean": "E{r}, bit/s", "rate_sd": "SD{r}, bit/s", "arrived": "arrived",
          "dropped": "dropped", "overflow": "overflows", "average_sd": "SD of the average", "goodput_bytes": "goodput, bytes",
          "sent_bytes": "sent, bytes", "dropped_bytes": "dropped, bytes",
          "fct_mean_us": "FCT, µs", "fct_p95_us": "FCT, 95 %, µs", "fct_p99_us": "FCT, 99 %, µs", "fct_small_us": "FCT, 2–67 kB, µs",

@@ -23,7 +23,18 @@ def metric(result: dict[str, Any], name: str) -> float:
         return 100.0 * float(r["dropped_bytes"]) / max(1.0, float(r["arrived_bytes"]))
     if name in ("queue_bits_mean", "queue_bits_sd"):
         return 8.0 * float(r[name.replace("bits", "bytes")])
+    if name == "random_percent":
+        return 100.0 * (float(r["early"]) + float(r["forced"])) / max(1.0, float(r["arrived"]))
+    if name == "overflow_percent":
+        return 100.0 * float(r["overflow"]) / max(1.0, float(r["arrived"]))
     return float(result[name] if name == "goodput_bytes" else r[name])
+
+
+def tells(side: str, queue: str, name: str) -> bool:
+    """Whether a run has that metric: ns-3's queues tell no average, and only FN measures a rate."""
+    if name.startswith("average"):
+        return queue != "ns3"
+    return not (name.startswith("rate_") and (queue == "ns3" or side == "red"))
 
 
 def load(folder: Path, table: Table, row: str, side: str, queue: str) -> dict[int, dict[str, Any]]:
@@ -67,7 +78,7 @@ def one_row(folder: Path, table: Table, row: str, sides: tuple[str, ...]) -> tup
         chosen[side] = runs[main]
         out["sides"][side] = {
             "queue": main, "records_compared": records,
-            "measured": {q: {m: spread(r, m) for m in table.metrics if not (q == "ns3" and m.startswith("average"))} for q, r in present.items()},
+            "measured": {q: {m: spread(r, m) for m in table.metrics if tells(side, q, m)} for q, r in present.items()},
             "printed": {m: printed[f"{side} {m}"] for m in table.metrics if f"{side} {m}" in printed},
             "wall_s": {q: sum(x["wall_s"] for x in r.values()) / len(r) for q, r in present.items()},
             "memory_mib": max(x["memory_kib"] for r in present.values() for x in r.values()) / 1024,

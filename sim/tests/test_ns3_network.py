@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,56 @@ def test_a_thread_of_its_own_changes_nothing(program: str, options: dict[str, ob
     assert beside["core"]["evaluated"] > turns["core"]["evaluated"]
     for name in ("trace_hash", "records", "compared", "cycles"):
         assert beside["core"][name] == turns["core"][name], name
+
+
+@pytest.fixture(scope="module")
+def lying_model(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """tests/lying_model.c in front of a cycle model, by core."""
+    made = {}
+    for core in ("network", "network-jumbo"):
+        truth = ROOT / "build" / "model" / core / "libweir_model.so"
+        made[core] = tmp_path_factory.mktemp(core) / "lying.so"
+        command: list[Any] = [
+            "gcc",
+            "-shared",
+            "-fPIC",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            f"-I{ROOT / 'sim' / 'model'}",
+            "-o",
+            made[core],
+        ]
+        command += [ROOT / "sim" / "ns3" / "tests" / "lying_model.c", truth, f"-Wl,-rpath,{truth.parent}", "-ldl"]
+        subprocess.run(command, check=True, timeout=120)
+    return made
+
+
+@pytest.mark.parametrize("thread", ["on", "off"])
+@pytest.mark.parametrize(
+    ("program", "lie", "message"),
+    [
+        ("isred", "record:300", "RTL and golden model disagree: "),
+        ("isred", "frame:300", "left the queue with other bytes"),
+        ("datacenter", "record:900", "RTL and golden model disagree: "),
+        ("datacenter", "frame:900", "disagree: |other bytes"),
+        ("datacenter", "", ""),
+        ("isred", "", ""),
+    ],
+)
+def test_a_bit_that_differs_ends_the_run(
+    lying_model: dict[str, Path], program: str, lie: str, message: str, thread: str
+) -> None:
+    """One bit of one record, or of one frame that leaves a queue or a split; with no such bit the same library is taken."""
+    short: dict[str, tuple[str, list[str]]] = {
+        "isred": ("network", ["--duration=14", "--sources=20"]),
+        "datacenter": ("network-jumbo", ["--merge=on", "--duration=0.001", "--warm=0.001", "--load=1.6"]),
+    }
+    core, words = short[program]
+    done = run(
+        program, *words, f"--model={lying_model[core]}", f"--thread={thread}", code=1 if lie else 0, WEIR_LIE=lie
+    )
+    assert re.search(message, done.stderr) and done.stderr.count("\n") == bool(lie)
 
 
 def test_the_worker_keeps_order_and_tells_failures(tmp_path: Path) -> None:
@@ -182,6 +233,12 @@ BAD: list[tuple[str, list[str], int, str]] = [
     ("isred", ["--sorces=3"], 2, "unknown parameter --sorces"),
     ("isred", ["--sources=2"], 2, "must be 3 to 1000"),
     ("isred", ["--sources=many"], 2, "must be a number"),
+    ("isred", ["--sources=15.5"], 2, "--sources=15.5 must be a whole number"),
+    ("isred", ["--seed=1.5"], 2, "must be a whole number"),
+    ("isred", ["--queue=golden", "--model=/nowhere"], 2, "--model is of --queue rtl only"),
+    ("isred", ["--policy=red", "--slope=3"], 2, "--slope is of --policy isred only"),
+    ("fn-red", ["--policy=red", "--ws=7"], 2, "--ws is of --policy fn and fn-quadratic only"),
+    ("fn-red", ["--k=7"], 2, "--k is of --policy red only"),
     ("isred", ["--policy=codel"], 2, "must be one of red, isred, drop-tail"),
     ("isred", ["--max=40"], 2, "may not exceed"),
     ("isred", ["sources"], 2, "is not a parameter"),

@@ -21,6 +21,7 @@ import gains  # noqa: E402
 import grid_report  # noqa: E402
 import plan  # noqa: E402
 import report  # noqa: E402
+import run as workflow  # noqa: E402
 import tables  # noqa: E402
 from verdicts import HOLDS, NOT, PART, UNDECIDED, Spread, claim_verdict, row_verdict  # noqa: E402
 
@@ -85,6 +86,10 @@ def test_the_printed_values_are_those_of_the_papers() -> None:
     assert sums["tables-reno"] == 1984259000 + 1884410000 + 1982093000 + 1979084000 + 1968755000 + 1965992000
     assert sums["tables-sack"] == 2018591000 + 1884410000 + 2005331000 + 2019333500 + 2012081000 + 2009664500
     assert len(plan.TABLES[2].rows) == 8 and plan.TABLES[2].printed["ws512"]["fn utilisation_percent"] == 89.66
+    for row in plan.TABLES[2].printed.values():
+        for side in ("fn", "red"):
+            assert row[f"{side} random_percent"] + row[f"{side} overflow_percent"] == row[f"{side} loss_bits_percent"]
+        assert row["fn rate_mean"] > row["fn rate_sd"] > 1e6 and "red rate_mean" not in row
 
 
 def test_the_sweeps_of_paper_004_are_those_of_its_section_iv() -> None:
@@ -300,6 +305,18 @@ def test_a_table_is_refused_if_rtl_and_golden_model_differ(
     write(tmp_path, golden_hash, compared)
     with pytest.raises(tables.Disagreement, match=why):
         tables.make(tmp_path, plan.TABLES[0], quick=False)
+
+
+def test_without_the_cycle_model_nothing_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The quick slice, too: one line, and an exit code."""
+    monkeypatch.setattr(workflow, "MODELS", [ROOT / "build" / "model" / "nowhere" / "libweir_model.so"])
+    monkeypatch.setattr(sys, "argv", ["run.py", "--quick"])
+    assert workflow.main() == 1
+    told = capsys.readouterr()
+    assert told.err == "reproduce: the cycle model is missing: build/model/nowhere/libweir_model.so; run `make model`\n"
+    assert not told.out
 
 
 def test_bad_input_is_one_line() -> None:

@@ -100,8 +100,8 @@ class Experiment {
     Simulator::Stop(Seconds(to + patience));
     const auto begin = std::chrono::steady_clock::now();
     Simulator::Run();
+    tree_->finish();  // cores on threads of their own are not done before
     wall_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    tree_->finish();
   }
 
   std::string json() const {
@@ -109,7 +109,7 @@ class Experiment {
     getrusage(RUSAGE_SELF, &usage);
     return "{\"experiment\": \"datacenter\",\n\"parameters\": " + o_.json() + ",\n\"results\": " + results() +
            ",\n\"core\": " + (o_.text("queue") == "ns3" ? "null" : tree_->json()) + ",\n\"wall_s\": " + jsonNumber(wall_) +
-           ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) + ",\n\"series\": {}}\n";
+           ", \"cpu_s\": " + jsonNumber(processorTime(usage)) + ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) + ",\n\"series\": {}}\n";
   }
 
  private:
@@ -174,21 +174,24 @@ int main(int count, char **words) {
   commonOptions(o, 0.05, "network-jumbo");
   o.text("tcp", "newreno", {"tahoe", "reno", "newreno", "sack"}, "of every source");
   o.text("merge", "on", {"on", "off"}, "JFEPM at the ToRs' uplinks");
-  o.number("size", 800, 200, 1514, "of a full segment's Ethernet frame, bytes");
+  o.integer("size", 800, 200, 1514, "of a full segment's Ethernet frame, bytes");
   o.number("load", 0.5, 0.01, 2, "of the core switch's links, by the short transfers");
   o.number("warm", 0.01, 0, 1000, "s before transfers count");
-  o.number("hosts", 40, 2, 60, "of a rack (even)");
-  o.number("elephants", 1, 0, 20, "long transfers that leave a rack");
-  o.number("limit", 40, 1, 1000, "of a switch's queue, packets; a jumbo frame is one behind the ToR");
+  o.integer("hosts", 40, 2, 60, "of a rack (even)");
+  o.integer("elephants", 1, 0, 20, "long transfers that leave a rack");
+  o.integer("limit", 40, 1, 1000, "of a switch's queue, packets; a jumbo frame is one behind the ToR");
   o.text("count", "frames", {"frames", "bytes"}, "what aggregation and core count; bytes: limit times size");
-  o.number("overhead", 24, 0, 100, "bytes of a frame on a link besides itself: preamble, FCS, gap");
-  o.number("window", 20, 1, 1000, "of the receivers, segments (ns-2's default)");
+  o.integer("overhead", 24, 0, 100, "bytes of a frame on a link besides itself: preamble, FCS, gap");
+  o.integer("window", 20, 1, 1000, "of the receivers, segments (ns-2's default)");
   o.number("min-rto", 0.01, 0.001, 10, "least time of a retransmission timer, s");
-  o.number("stretch", 100, 1, 10000, "the cores' time runs so many times faster");
+  o.integer("stretch", 100, 1, 10000, "the cores' time runs so many times faster");
   o.number("latency", 1e-6, 1e-9, 1, "of the split, s");
-  o.number("rtl", 1, 1, 4, "uplinks that are RTL, and as many splits (with --queue rtl)");
+  o.integer("rtl", 1, 1, 4, "uplinks that are RTL, and as many splits (with --queue rtl)");
   o.parse(count, words);
+  checkCommon(o);
   if (o.whole("hosts") % 2) o.refuse("--hosts must be even");
+  if (2 * o.whole("elephants") > o.whole("hosts"))
+    o.refuse("--elephants=" + o.text("elephants") + " must be 0 to " + std::to_string(o.whole("hosts") / 2) + ", half of --hosts");
   if (o.text("queue") == "ns3" && o.text("merge") == "on") o.refuse("ns-3 has no queue that merges; take --queue golden");
   try {
     Experiment experiment(o);
@@ -205,6 +208,7 @@ int main(int count, char **words) {
     return 0;
   } catch (const std::exception &e) {
     std::cerr << "datacenter: " << e.what() << std::endl;
+    Simulator::Destroy();  // cores that are still at work end first
     return 1;
   }
 }

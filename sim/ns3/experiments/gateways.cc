@@ -19,9 +19,9 @@ int main(int count, char **words) {
   o.text("gateway", "red-ecn", {"drop-tail", "drop-front", "dt-ecn-25", "dt-ecn-50", "dt-ecn-75", "red-ecn", "red"}, "the queue");
   o.text("tcp", "reno", {"tahoe", "reno", "newreno", "sack"}, "of every source");
   o.number("rate", 45e6, 64e3, 1e9, "of every link, bit/s");
-  o.number("limit", 450, 4, 600, "of the queue, packets");
-  o.number("size", 1500, 100, 1500, "of a packet on the wire, bytes");
-  o.number("window", 44, 1, 45, "of the receivers, packets");
+  o.integer("limit", 450, 4, 600, "of the queue, packets");
+  o.integer("size", 1500, 100, 1500, "of a packet on the wire, bytes");
+  o.integer("window", 44, 1, 45, "of the receivers, packets");
   o.number("weight", 0.002, 1.6e-5, 1, "RED's average");
   o.number("probability", 0.02, 1e-6, 1, "RED's max_p");
   o.text("gentle", "on", {"on", "off"}, "as in ns-2");

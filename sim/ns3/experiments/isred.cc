@@ -11,11 +11,11 @@ int main(int count, char **words) {
   Options o("isred", "two TCP sources, from 10 s on many, over RED or ISRED");
   commonOptions(o, 30);
   o.text("policy", "isred", {"red", "isred", "drop-tail"}, "of the bottleneck's queue");
-  o.number("sources", 30, 3, 1000, "all of them, the two that begin at 0 s included");
+  o.integer("sources", 30, 3, 1000, "all of them, the two that begin at 0 s included");
   o.number("rate", 0.7e6, 64e3, 1e9, "of the bottleneck, bit/s");
   o.number("delay", 0.02, 0, 10, "of the bottleneck, s");
-  o.number("size", 500, 100, 1500, "of a packet on the wire, bytes");
-  o.number("limit", 30, 1, 1000, "of the queue, packets");
+  o.integer("size", 500, 100, 1500, "of a packet on the wire, bytes");
+  o.integer("limit", 30, 1, 1000, "of the queue, packets");
   o.number("min", 5, 0, 1000, "RED, packets");
   o.number("max", 15, 1, 1000, "RED, packets");
   o.number("probability", 0.1, 1e-6, 1, "RED's max_p");
@@ -26,8 +26,11 @@ int main(int count, char **words) {
   o.text("gentle", "on", {"on", "off"}, "as in ns-2");
   o.text("spread", "uniform-wait", {"geometric", "uniform", "uniform-wait"}, "of RED's drops");
   o.text("tcp", "reno", {"tahoe", "reno", "newreno", "sack"}, "of every source");
-  o.number("window", 20, 1, 1000, "of the receivers, packets (ns-2's default)");
+  o.integer("window", 20, 1, 1000, "of the receivers, packets (ns-2's default)");
   o.parse(count, words);
+  for (const char *name : {"slope", "mode", "source"}) o.only(name, o.text("policy") == "isred", "--policy isred");
+  for (const char *name : {"min", "max", "probability", "weight", "gentle", "spread"})
+    o.only(name, o.text("policy") != "drop-tail", "--policy red and isred");
   if (o.number("max") > o.number("limit")) o.refuse("--max may not exceed --limit");
 
   NetworkConfig c;

@@ -75,8 +75,8 @@ class Network {
     Simulator::Stop(Seconds(config_.duration));
     const auto begin = std::chrono::steady_clock::now();
     Simulator::Run();
+    if (device_) device_->Finish();  // a core on a thread of its own is not done before
     wall_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (device_) device_->Finish();
     log_.end(config_.duration);
   }
 
@@ -99,7 +99,7 @@ class Network {
            ",\n\"results\": " + log_.json(config_.queue.rate, config_.duration, config_.queue.overhead) +
            ",\n\"goodput_bytes\": " + std::to_string(received) + config_.extra +
            (edges_ ? ",\n\"edge\": " + edges_->made.json() : "") + ",\n\"core\": " + core +
-           ",\n\"wall_s\": " + jsonNumber(wall_) + ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) +
+           ",\n\"wall_s\": " + jsonNumber(wall_) + ", \"cpu_s\": " + jsonNumber(processorTime(usage)) + ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) +
            ",\n\"series\": " + log_.series() + (options_.text("arrivals") == "on" ? ",\n\"arrivals\": " + log_.arrivals() : "") + "}\n";
   }
 
@@ -214,10 +214,15 @@ class Network {
 
 }  // namespace
 
+double processorTime(const rusage &usage) {
+  const auto seconds = [](const timeval &t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 void commonOptions(Options &options, double duration, const char *core) {
   options.text("queue", "rtl", {"rtl", "golden", "ns3"}, "what the bottleneck's queue is");
   options.text("check", "on", {"on", "off"}, "compare every record of the RTL with the golden model");
-  options.number("seed", 1, 1, 1e9, "of the network's and of the core's random numbers");
+  options.integer("seed", 1, 1, 1e9, "of the network's and of the core's random numbers");
   options.number("duration", duration, 0.001, 100000, "simulated time, s");
   options.number("sample", 0, 0, 1000, "time between points of the series, s; 0: none");
   options.text("arrivals", "off", {"on", "off"}, "every arrival at the queue, with its time and length");
@@ -227,7 +232,12 @@ void commonOptions(Options &options, double duration, const char *core) {
   options.text("out", "", {}, "file of the result; empty: standard output");
 }
 
+void checkCommon(const Options &options) {
+  options.only("model", options.text("queue") == "rtl", "--queue rtl");
+}
+
 int runNetwork(const Options &options, NetworkConfig config) {
+  checkCommon(options);
   try {
     config.duration = options.number("duration");
     config.queue.seed = 0x9E3779B97F4A7C15ull * options.whole("seed");
@@ -248,6 +258,7 @@ int runNetwork(const Options &options, NetworkConfig config) {
     return 0;
   } catch (const std::exception &e) {
     std::cerr << config.name << ": " << e.what() << std::endl;
+    Simulator::Destroy();  // cores that are still at work end first
     return 1;
   }
 }

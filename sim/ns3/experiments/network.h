@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <sys/resource.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -55,6 +57,12 @@ struct NetworkConfig {
 
 /// Parameters that every experiment has: queue, seed, duration, out, sample, core, model.
 void commonOptions(Options &options, double duration, const char *core = "network");
+
+/// Refuses common parameters that would be ignored. `runNetwork` does it.
+void checkCommon(const Options &options);
+
+/// User and system time, s, of all threads.
+double processorTime(const rusage &usage);
 
 /// Builds the network, runs it, writes the result to --out. Answers the program's exit code; what fails is one line.
 int runNetwork(const Options &options, NetworkConfig config);

@@ -34,12 +34,16 @@ std::string jsonText(const std::string &text) {
 }
 
 void Options::number(const std::string &name, double value, double least, double most, const std::string &help) {
-  options_.push_back({name, jsonNumber(value), help, true, least, most, {}});
+  options_.push_back({name, jsonNumber(value), help, true, false, least, most, {}});
+}
+
+void Options::integer(const std::string &name, double value, double least, double most, const std::string &help) {
+  options_.push_back({name, jsonNumber(value), help, true, true, least, most, {}});
 }
 
 void Options::text(const std::string &name, const std::string &value, const std::vector<std::string> &choices,
                    const std::string &help) {
-  options_.push_back({name, value, help, false, 0, 0, choices});
+  options_.push_back({name, value, help, false, false, 0, 0, choices});
 }
 
 Options::Option *Options::find(const std::string &name) {
@@ -61,12 +65,13 @@ void Options::set(Option &o, const std::string &value) const {
     if (value.empty() || *end || !std::isfinite(v)) refuse("--" + o.name + " must be a number, not '" + value + "'");
     if (v < o.least || v > o.most)
       refuse("--" + o.name + "=" + value + " must be " + jsonNumber(o.least) + " to " + jsonNumber(o.most));
+    if (o.whole && v != std::floor(v)) refuse("--" + o.name + "=" + value + " must be a whole number");
   } else if (!o.choices.empty()) {
     bool known = false;
     for (const std::string &c : o.choices) known |= c == value;
     if (!known) refuse("--" + o.name + " must be one of " + join(o.choices) + ", not '" + value + "'");
   }
-  o.value = value;
+  o.value = value, o.given = true;
 }
 
 void Options::parse(int count, char **words) {
@@ -95,6 +100,10 @@ std::string Options::json() const {
            (o.numeric ? jsonNumber(std::strtod(o.value.c_str(), nullptr)) : jsonText(o.value));
   }
   return out + "}";
+}
+
+void Options::only(const std::string &name, bool applies, const std::string &what) const {
+  if (!applies && at(name).given) refuse("--" + name + " is of " + what + " only");
 }
 
 void Options::refuse(const std::string &why) const {

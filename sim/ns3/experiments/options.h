@@ -16,6 +16,8 @@ class Options {
   Options(std::string program, std::string about) : program_(std::move(program)), about_(std::move(about)) {}
 
   void number(const std::string &name, double value, double least, double most, const std::string &help);
+  /// A whole number.
+  void integer(const std::string &name, double value, double least, double most, const std::string &help);
   void text(const std::string &name, const std::string &value, const std::vector<std::string> &choices,
             const std::string &help);
   void parse(int count, char **words);
@@ -25,15 +27,18 @@ class Options {
   const std::string &text(const std::string &name) const;
   /// JSON object of all values.
   std::string json() const;
+  /// Ends the program if the parameter was given and nothing looks at it: it is of `what` only.
+  void only(const std::string &name, bool applies, const std::string &what) const;
   /// Ends the program: one line, code 2.
   [[noreturn]] void refuse(const std::string &why) const;
 
  private:
   struct Option {
     std::string name, value, help;
-    bool numeric;
+    bool numeric, whole;
     double least, most;
     std::vector<std::string> choices;
+    bool given = false;
   };
   Option *find(const std::string &name);
   const Option &at(const std::string &name) const;

@@ -147,8 +147,9 @@ std::string Tree::json() const {
   std::string hash;
   for (uint32_t rack = 0; rack < uplinks.size(); ++rack) {
     const Totals t = uplinks[rack]->GetTotals(), s = uplinks[rack]->GetSplitTotals();
-    char text[40];
-    std::snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)t.arrivalHash, (unsigned long long)t.departureHash);
+    char text[52];
+    std::snprintf(text, sizeof text, "%016llx%016llx%016llx", (unsigned long long)t.arrivalHash, (unsigned long long)t.departureHash,
+                  (unsigned long long)s.departureHash);
     hash += text;
     packets += t.departures;
     evaluated += t.evaluated + s.evaluated, compared += t.compared, split += s.compared;

@@ -1,5 +1,6 @@
 #include "configure.h"
 
+#include <bit>
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -171,13 +172,18 @@ uint32_t ecnOf(const uint8_t *frame, uint32_t length) {
 
 bool Tally::counts(const Record &record) const { return (uint64_t{record[1]} << 32 & 0xFFFF00000000) + record[0] < end_; }
 
+uint64_t hashed(uint64_t hash, const uint8_t *bytes, size_t count) {
+  for (size_t i = 0; i < count; ++i) hash = (hash ^ bytes[i]) * 0x100000001B3;
+  return hash;
+}
+
 void Tally::add(const Record &record) {
   if (!counts(record)) return;
   const bool departure = record[1] >> 20 & 3;
   uint64_t &hash = departure ? departureHash_ : arrivalHash_;
   ++(departure ? departures_ : arrivals_);
-  for (uint32_t word : record)
-    for (unsigned i = 0; i < 4; ++i) hash = (hash ^ (word >> 8 * i & 0xFF)) * 0x100000001B3;
+  static_assert(std::endian::native == std::endian::little);
+  hash = hashed(hash, reinterpret_cast<const uint8_t *>(record.data()), sizeof record);
 }
 
 void Tally::fill(Totals &totals) const {

@@ -68,6 +68,10 @@ class Line {
   uint64_t quiet_ = 0;  ///< ns
 };
 
+/// FNV-1a, 64 bits.
+constexpr uint64_t hashBasis = 0xCBF29CE484222325;
+uint64_t hashed(uint64_t hash, const uint8_t *bytes, size_t count);
+
 /// Hashes and counts records.
 class Tally {
  public:
@@ -78,8 +82,7 @@ class Tally {
   void fill(Totals &totals) const;
 
  private:
-  static constexpr uint64_t basis = 0xCBF29CE484222325;
-  uint64_t arrivals_ = 0, departures_ = 0, arrivalHash_ = basis, departureHash_ = basis;
+  uint64_t arrivals_ = 0, departures_ = 0, arrivalHash_ = hashBasis, departureHash_ = hashBasis;
   uint64_t end_ = ~uint64_t{0};
 };
 

@@ -47,7 +47,7 @@ CycleModel open(const std::string &path) {
 
 const CycleModel &CycleModel::load(const std::string &path, const std::string &core) {
   static std::mutex mutex;
-  static std::map<std::string, CycleModel> loaded;
+  static auto &loaded = *new std::map<std::string, CycleModel>;  // for good: cores may be at work until the process ends
   const char *named = std::getenv("WEIR_MODEL");
   const std::string from = !path.empty() ? path : named ? named : WEIR_MODELS "/" + core + "/libweir_model.so";
   const std::lock_guard<std::mutex> lock(mutex);

@@ -53,6 +53,11 @@ void RtlCore::reach(uint64_t ns) {
   then([this, ns] { model_.runUntil(core_, ns); });
 }
 
+uint64_t RtlCore::get(int what) const {
+  if (worker_) worker_->wait();
+  return model_.get(core_, what);
+}
+
 void RtlCore::runUntil(uint64_t ns) {
   reach(ns);
   if (worker_) worker_->wait();

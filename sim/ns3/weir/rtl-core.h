@@ -28,13 +28,14 @@ class RtlCore {
   /// A frame of 14 to 9216 bytes; time in the core's ns.
   void send(const uint8_t *frame, uint32_t length, uint64_t at);
   /// Nothing is sent for a time before `ns` any more: with a thread of its own the core goes on to there meanwhile. Until the
-  /// next `runUntil` only `send` and this may be called.
+  /// next `runUntil` only `send`, `then`, `get` and this may be called.
   void reach(uint64_t ns);
   /// Does `task` when everything before is done, on that thread if there is one.
   void then(std::function<void()> task);
   bool threaded() const { return bool(worker_); }
   void runUntil(uint64_t ns);
-  uint64_t get(int what) const { return model_.get(core_, what); }
+  /// When everything before is done.
+  uint64_t get(int what) const;
 
   struct Out {
     uint64_t firstNs, lastNs;

@@ -10,7 +10,7 @@ namespace weirsim {
 
 namespace {
 
-class GoldenSplitter : public Splitter {
+class GoldenSplitter final : public Splitter {
  public:
   void send(const uint8_t *frame, uint32_t length, uint64_t) override {
     if (golden::isJumbo(frame, length))
@@ -22,10 +22,16 @@ class GoldenSplitter : public Splitter {
   std::vector<golden::Bytes> take(uint64_t) override {
     std::vector<golden::Bytes> frames = std::move(waiting_.front());
     waiting_.pop_front();
+    for (const golden::Bytes &frame : frames) hash_ = hashed(hash_, frame.data(), frame.size());
     return frames;
   }
 
- protected:
+  Totals totals() const override {
+    Totals t;
+    t.departureHash = hash_;
+    return t;
+  }
+
   /// Frames of those that were sent and not taken.
   size_t untaken() const {
     size_t frames = 0;
@@ -35,11 +41,12 @@ class GoldenSplitter : public Splitter {
 
  private:
   std::deque<std::vector<golden::Bytes>> waiting_;
+  uint64_t hash_ = hashBasis;
 };
 
 /// The core's frames have to be the golden model's, byte for byte, in the same order, and out by the time they are taken; or the run ends. In
 /// turns with the simulator that is seen before they go on, on a thread of its own some time later.
-class RtlSplitter final : public GoldenSplitter {
+class RtlSplitter final : public Splitter {
  public:
   explicit RtlSplitter(const Setup &setup) : core_(setup) {
     weir_queue_config config;
@@ -52,27 +59,30 @@ class RtlSplitter final : public GoldenSplitter {
   }
 
   void send(const uint8_t *frame, uint32_t length, uint64_t atNs) override {
-    GoldenSplitter::send(frame, length, atNs);
+    golden_.send(frame, length, atNs);
     core_.send(frame, length, atNs + epochNs);
   }
 
   std::vector<golden::Bytes> take(uint64_t ns) override {
     now_ = ns + epochNs;
-    std::vector<golden::Bytes> frames = GoldenSplitter::take(ns);
+    std::vector<golden::Bytes> frames = golden_.take(ns);
     core_.reach(now_);
     core_.then([this, by = now_, frames] { compare(frames, by); });
     return frames;
   }
 
   void finish() override {
+    now_ += settleNs;
     core_.runUntil(now_);
-    if (out_.size() > untaken()) throw std::runtime_error("the core that splits gave out more frames than came in");
+    compare({}, now_);
+    if (out_.size() > golden_.untaken()) throw std::runtime_error("the core that splits gave out more frames than came in");
     core_.balance();
   }
 
   Totals totals() const override {
     Totals t;
-    t.cycles = core_.get(WEIR_MODEL_CYCLES), t.evaluated = core_.get(WEIR_MODEL_EVALUATED), t.compared = compared_;
+    t.cycles = core_.get(WEIR_MODEL_CYCLES), t.evaluated = core_.get(WEIR_MODEL_EVALUATED);
+    t.compared = compared_, t.departureHash = hash_;
     return t;
   }
 
@@ -85,13 +95,15 @@ class RtlSplitter final : public GoldenSplitter {
         throw std::runtime_error("the core that splits has not given out a frame in time");
       if (out_.front().bytes != frame)
         throw std::runtime_error("RTL and golden model disagree: frame " + std::to_string(compared_) + " out of the split");
+      hash_ = hashed(hash_, out_.front().bytes.data(), out_.front().bytes.size());
       out_.pop_front(), ++compared_;
     }
   }
 
-  uint64_t now_ = 0;
+  GoldenSplitter golden_;
+  uint64_t now_ = epochNs;
   std::deque<RtlCore::Out> out_;
-  uint64_t compared_ = 0;
+  uint64_t compared_ = 0, hash_ = hashBasis;  // of what the core gave out
   RtlCore core_;  // the last: its thread ends before what it works on
 };
 

@@ -11,10 +11,11 @@ class Splitter {
  public:
   virtual ~Splitter() = default;
   virtual void send(const uint8_t *frame, uint32_t length, uint64_t atNs) = 0;
-  /// The frames of the oldest frame that was sent and not taken. Throws std::runtime_error if they have not all come out by `ns`.
+  /// The frames of the oldest frame that was sent and not taken. If the core has not given out the same ones by `ns` the run ends with a
+  /// std::runtime_error, here or, from a core on a thread of its own, a while later and at the latest in `finish`.
   virtual std::vector<std::vector<uint8_t>> take(uint64_t ns) = 0;
   virtual void finish() {}
-  /// `compared`: frames that came out and were compared with the golden model, byte for byte.
+  /// `compared`: frames that came out of a core and were compared with the golden model, byte for byte. `departureHash`: of their bytes.
   virtual Totals totals() const { return {}; }
 };
 

@@ -28,7 +28,8 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
   /// Gives the device its queue; once, before the first packet. The link's rate is that of the queue's setup.
   void SetBottleneck(std::unique_ptr<Bottleneck> bottleneck, const Setup &setup);
   /// What comes in over the link goes through a core that splits jumbo frames: at the far end of a link whose near end merges.
-  /// The packets of a frame come `latency` after the frame's last bit, all at once; the core has to have given them out by then.
+  /// The packets of a frame come `latency` after the frame's last bit, all at once; the core has to have given them out by then, or the run
+  /// ends with an error (with a core on a thread of its own, somewhat later).
   void SetSplitter(std::unique_ptr<Splitter> splitter, unsigned stretch, ns3::Time latency);
   void SetReceiveCallback(ns3::NetDevice::ReceiveCallback callback) override;
   bool Send(ns3::Ptr<ns3::Packet> packet, const ns3::Address &dest, uint16_t protocol) override;
