@@ -66,7 +66,8 @@ def _rows(*points: tuple[int, float]) -> dict[str, dict[str, Value]]:
 
 
 _RTL_NOTE = (
-    "The uplink of rack 0 and the split of rack 2 are RTL (`rtl`); the other three of each are the golden model."
+    "The uplink of rack 0 and the split of rack 2 are RTL (`rtl`); the other three of each are the golden model. Every frame that the "
+    "split gives out is compared with the golden model's, byte for byte."
 )
 
 
