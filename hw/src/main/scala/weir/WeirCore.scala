@@ -469,23 +469,14 @@ class WeirCore(c: WeirConfig) extends Component {
     val last = c.trace generate RegNextWhen(departure.payload, departure.valid)
     val record = c.trace generate new Area {
       val valid = Delay(event.valid, 2, init = False)
-      val queue = event.queue
-      val time = last.grantNs
-      val sojourn = event.sojournNs
-      val descriptor = last.descriptor
-      val action = Mux(last.discard, U(Action.drop, 2 bits), Mux(descriptor.mark, U(Action.mark, 2 bits), U(Action.accept, 2 bits)))
-      val words = Vec(
-        time(31 downto 0).asBits,
-        B(0, 1 bit) ## descriptor.exempt ## descriptor.ecn ## last.cause.resize(4) ## action ##
-          U(TraceRecord.kindDeparture, 2 bits) ## queue.resize(4) ## time(47 downto 32),
-        (descriptor.mark ## descriptor.length).resize(32),
-        fill.bytes.asBits.resize(32),
-        fill.frames ## fill.packets,
-        sojourn(31 downto 0).asBits,
-        sojourn(47 downto 32).asBits.resize(32),
-        B(0, 32 bits), B(0, 32 bits), B(0, 32 bits), B(0, 32 bits),
-        descriptor.sequence.asBits
-      )
+      val entry = DepartureRecord(c)
+      entry.time := last.grantNs
+      entry.sojournNs := event.sojournNs
+      entry.queue := event.queue
+      entry.discard := last.discard
+      entry.cause := last.cause
+      entry.packet(last.descriptor)
+      entry.fill(fill)
     }
   }
 
@@ -519,8 +510,8 @@ class WeirCore(c: WeirConfig) extends Component {
     for (merge <- traceMerge; fifo <- traceFifo) {
       merge.io.arrival.valid := admit.io.trace.valid && config.traceKinds(0) && traced(admit.io.commit.queue)
       merge.io.arrival.payload := admit.io.trace.payload
-      merge.io.departure.valid := departing.record.valid && config.traceKinds(1) && traced(departing.record.queue)
-      merge.io.departure.payload := departing.record.words.asBits
+      merge.io.departure.valid := departing.record.valid && config.traceKinds(1) && traced(departing.record.entry.queue)
+      merge.io.departure.payload := departing.record.entry
       val tickTraced = config.traceKinds(2) && traced(ticking.tick.queue)
       merge.io.tick << ticking.chosen.throwWhen(!tickTraced).translateWith(ticking.words.asBits)
       io.trace << merge.io.record

@@ -10,7 +10,8 @@ import weir.WeirConfig
   */
 class TraceMerge(c: WeirConfig) extends Component {
   val io = new Bundle {
-    val arrival, departure = slave(Flow(Bits(TraceRecord.width bits)))
+    val arrival = slave(Flow(Bits(TraceRecord.width bits)))
+    val departure = slave(Flow(DepartureRecord(c)))
     val tick = slave(Stream(Bits(TraceRecord.width bits)))
     val record = master(Flow(Bits(TraceRecord.width bits)))
   }
@@ -29,7 +30,7 @@ class TraceMerge(c: WeirConfig) extends Component {
   /** Departures wait for arrivals: of two classes of latency up to six may commit two cycles apart, in all no more than one in
     * four cycles and four more, so that no more than six departures wait.
     */
-  val departure = StreamFifo(Bits(TraceRecord.width bits), 8, latency = 1)
+  val departure = StreamFifo(DepartureRecord(c), 8, latency = 1)
   departure.io.push << io.departure.toStream
   /** behind its memory, whose address reaches as many bits as the records have */
   val left = departure.io.pop.m2sPipe()
@@ -38,7 +39,7 @@ class TraceMerge(c: WeirConfig) extends Component {
 
   /** in a register: which source it is has to reach all bits of a record, and the record all of a port */
   private val takes = turn && (arrival.waiting || left.valid || tick.valid)
-  private val chosen = Mux(arrival.waiting, arrival.record, Mux(left.valid, left.payload, tick.payload))
+  private val chosen = Mux(arrival.waiting, arrival.record, Mux(left.valid, left.payload.words, tick.payload))
   io.record.valid := RegNext(takes) init False
   io.record.payload := RegNextWhen(chosen, takes)
   tick.ready := turn && !arrival.waiting && !left.valid
