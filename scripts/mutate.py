@@ -101,6 +101,7 @@ UNITS = {
     "Hints": Unit("small/weir_small.v", _core("policy"), "weir_small"),
     "Shape": Unit("units/Shape.v", ("cocotb-tests/shape",)),
     "CounterBank": Unit("units/Counters.v", ("cocotb-tests/counters",)),
+    "Totals": Unit("units/Counters.v", ("cocotb-tests/counters",)),
     "RegisterFile": Unit(
         "units/CsrUnit.v",
         tuple(
@@ -386,6 +387,15 @@ MUTANTS = (
     Mutant("CounterBank", "bytes are not added", "(counters_old[127 : 64] + _zz_counters_bytes)", "counters_old[127 : 64]"),
     Mutant("CounterBank", "both are the first", "(control_phase[0] ? queued_update_second : queued_update_first)",
            "queued_update_first"),
+    Mutant("Totals", "a copy is of several moments", "(io_capture || (sweep_begins && (! sweep_copyDue)))", "1'b1"),
+    Mutant("Totals", "nothing is swept without a snapshot", "(sweep_copyDue || held_behind)", "sweep_copyDue"),
+    Mutant("Totals", "what the low word owes is forgotten", "(update_owed && update_address1[0])", "1'b0"),
+    Mutant("Totals", "a carry is lost", "(update_carry && update_address2[0])", "1'b0"),
+    Mutant("Totals", "a carry goes to the next row", "(update_carry && update_address2[0])", "update_carry"),
+    Mutant("Totals", "a tally is as wide as its total", "(update_difference[31 : 0] & update_mask1)", "update_difference[31 : 0]"),
+    Mutant("Totals", "totals outlive a clear", "((update_found || update_asked) && sweep_fresh)", "1'b0"),
+    Mutant("Totals", "every sweep changes the copy", "(update_again && sweep_copying)", "update_again"),
+    Mutant("Totals", "a read meets a sweep", "assign io_read_ready = (! sweep_reads)", "assign io_read_ready = 1'b1"),
     Mutant("TenGigabitMac", "the deficit is forgotten", "{1'b0,frame_deficit}", "{1'b0,2'b00}",
            module="XgmiiTransmit"),
     Mutant("TenGigabitMac", "a gap for 8 bytes is as for 7", "((frame_count < 4'b0100) || (frame_count == 4'b1000))", "(frame_count < 4'b0100)",

@@ -26,6 +26,25 @@ ARRIVALS = [
 DEPARTURES = (
     [(False, 0, False)] * 4 + [(False, 1, True), (False, 2, True)] + [(True, cause, False) for cause in (1, 2, 4, 5, 6)]
 )
+PAIRS = (
+    "rx",
+    "tx",
+    "bad",
+    "runt",
+    "oversize",
+    "overflow",
+    "traceLost",
+    *(f"jumbo_{n}" for n in range(6)),
+    "singles_0",
+    "singles_1",
+)
+TALLIES = {
+    2 * n + part: name if single else f"{name}_{('packets', 'octets')[part]}"
+    for n, name in enumerate(PAIRS)
+    for single in [name == "traceLost" or name.startswith("singles")]
+    for part in range(1 if single else 2)
+}
+"""Where each row of Totals counts."""
 
 
 class Bench:
@@ -45,6 +64,8 @@ class Bench:
         self.since_arrival = self.since_departure = self.since_jumbo = 99
         self.arrival_of: Callable[[], tuple] = self.random_arrival
         self.departure_of: Callable[[], tuple] = self.random_departure
+        self.ending: tuple[int, bool] | None = None
+        """how all frames at the ingress end, with as many bytes as there may be, and whether they were jumbo frames"""
         self.rate = 0.0
         """probability of every event in a cycle in which it may come"""
         self.throttled = False
@@ -154,6 +175,10 @@ class Bench:
             if jumbo:
                 packets, own = r.randrange(512), r.choice((0, (1 << 24) - 1, r.randrange(1 << 24)))
                 discarded, discarded_size = r.randrange(512), r.randrange(1 << 24)
+            if self.ending:
+                end, jumbo = self.ending
+                size = own = (1 << 24) - 1
+                packets, discarded, discarded_size = (511, 511, size) if jumbo else (1, 0, 0)
             payload = {"end": end, "packets": packets, "bytes": own, "wireBytes": size, "jumbo": jumbo,
                        "discarded": discarded, "discardedBytes": discarded_size}  # fmt: skip
             for name, value in payload.items():
@@ -297,6 +322,26 @@ async def loses_nothing_at_the_highest_rates_on_random_counters(dut):
 
 
 @cocotb.test()
+async def loses_nothing_of_the_largest_frames_in_every_cycle(dut):
+    bench = Bench(dut, "largest")
+    bench.arrival_of = lambda: (0, (1 << 14) - 1, 0, 0, 0)
+    bench.departure_of = lambda: (0, (1 << 14) - 1, 0, False, 0, False)
+    await bench.start()
+    bench.rate = 1.0
+    for end, jumbo in ((0, True), (0, False), *((end, False) for end in range(1, 6))):
+        bench.ending = (end, jumbo)
+        for _ in range(4):  # without a snapshot; then some, a sweep or more apart
+            await bench.cycles(1500 + bench.random.randrange(300))
+            for _ in range(3):
+                await bench.take()
+                await bench.calm()
+                await bench.cycles(bench.random.randrange(260))
+        await bench.take()
+        assert bench.snapshot
+        await bench.compare({a: v for a, v in bench.snapshot.items() if a < 0x1000})
+
+
+@cocotb.test()
 async def counts_events_in_the_first_cycles_after_reset(dut):
     bench = Bench(dut, "reset")
     bench.rate = 1.0
@@ -399,6 +444,18 @@ async def counters_carry_beyond_32_bits_and_wrap_at_64(dut):
             bank, row = (dut.arrivals, kind) if kind < 9 else (dut.departures, kind + 23)
             bank.counters_ram[row * QUEUES + queue].value = start << 64 | start
             model.pairs[model.queue_address(queue, name)] = [start, start]
+    await bench.take()  # the first sweep after a reset takes totals for 0
+    await bench.settle()
+    totals = dut.totals_unit
+    for address, pair in model.pairs.items():
+        for part in range(2) if address < 0x1000 else ():
+            row = (address - 0x200) // 8 + part
+            if row in TALLIES:
+                totals.update_ram[2 * row].value = start & 0xFFFFFFFF
+                totals.update_ram[2 * row + 1].value = start >> 32
+                for tally in (getattr(dut, f"core_{TALLIES[row]}_live"), getattr(totals, f"held_{row}")):
+                    tally.value = start & ((1 << len(tally)) - 1)
+                pair[part] = start
     bench.rate = 1.0
     await bench.cycles(2000)
     await bench.take()
@@ -436,4 +493,9 @@ async def reads_wait_for_the_snapshot(dut):
 
 
 def test_counters() -> None:
-    run_bench("Counters", "test_counters", seeds=(1, 2, 3), internals=["CounterBank*.counters_ram"])
+    run_bench(
+        "Counters",
+        "test_counters",
+        seeds=(1, 2, 3),
+        internals=["CounterBank*.counters_ram", "Counters.core_*_live", "Totals.update_ram", "Totals.held_*"],
+    )

@@ -8,7 +8,7 @@ import weir.WeirConfig
   * `second` if `both`. The two are never the same, nor is a counter `first` in one event and `second` in another.
   */
 case class CounterUpdate(c: WeirConfig, kinds: Int) extends Bundle {
-  val queue = c.queueId
+  val queue = CounterBank.several(c) generate c.queueId
   val first, second = UInt(log2Up(kinds) bits)
   val both = Bool()
   val length = c.length
@@ -32,7 +32,7 @@ case class CounterUpdate(c: WeirConfig, kinds: Int) extends Bundle {
   * @param kinds counters of a queue
   */
 case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
-  private val entries = kinds << c.queueWidth
+  private val entries = kinds << (if (CounterBank.several(c)) c.queueWidth else 0)
   private val indexWidth = log2Up(entries)
   private val depth = 1 << log2Up(entries / 4 + 8)
 
@@ -42,7 +42,7 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
     val take = in(Bool())
     /** pulse: forget everything up to this cycle's update */
     val clear = in(Bool())
-    /** index = kind ## queue, of the snapshot */
+    /** [[CounterBank.index]], of the snapshot */
     val read = slave(Stream(UInt(indexWidth bits)))
     /** two or more cycles after `read` fires: bytes ## packets */
     val value = master(Flow(Bits(128 bits)))
@@ -129,9 +129,9 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
 
     switch(state) {
       is(State.run) {
-        val live = False ## (phase.lsb ? queued.update.second | queued.update.first) ## queued.update.queue
-        issued.readAddress := live.asUInt.resized
-        issued.writeAddress := live.asUInt.resized
+        val live = CounterBank.index(c, phase.lsb ? queued.update.second | queued.update.first, queued.update.queue)
+        issued.readAddress := live.resized
+        issued.writeAddress := live.resized
         issued.packets := True
         issued.bytes := queued.update.length
         when(phase === 0 && queued.due) {
@@ -211,4 +211,11 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
   io.value.payload := counters.old
   io.busy := control.state =/= State.run || control.copyDue || !control.calm
   io.active := !queued.empty || !operation.idle || control.phase =/= 0
+}
+
+object CounterBank {
+  /** with one queue its number is no part of an index */
+  def several(c: WeirConfig): Boolean = c.queues > 1
+
+  def index(c: WeirConfig, kind: UInt, queue: => UInt): UInt = if (several(c)) kind @@ queue else kind
 }

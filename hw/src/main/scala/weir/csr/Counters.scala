@@ -8,7 +8,8 @@ import weir.aqm.{Action, Cause, Ecn}
 /** All 64-bit counters of the core, copied together by `snapshot`, read by the host from the copy.
   *
   * Queue counters live in two [[CounterBank]]s, one for arrivals, one for departures. Ingress events can
-  * come in every cycle (runts of one beat), so the core's counters are flip-flops with an adder each.
+  * come in every cycle (runts of one beat), so the core's counters are flip-flops with an adder each, of as many bits as
+  * are needed until [[Totals]] has seen them.
   *
   * Snapshot: a pulse while `snapshotBusy` is low copies the state after that very cycle: its events are included,
   * later ones are not. A pulse while it is high is kept, and the snapshot is taken when it falls. Reads
@@ -94,7 +95,8 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
 
     val unloading = Bool()
     val settling = take || copied || unloading || happened.clear || clear || arrivals.io.busy || departures.io.busy
-    take := waiting && !settling
+    val takes = waiting && !settling
+    take := takes
     when(!settling) { waiting := False }
     when(io.snapshot) { waiting := True }
     when(take) { exists := True }
@@ -114,7 +116,7 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     val alreadyCe = event.action === Action.accept && event.ecn === Ecn.ce &&
       (event.cause === Cause.early || event.cause === Cause.forced)
     val update = CounterUpdate(c, Arrival.kinds)
-    update.queue := event.queue
+    if (CounterBank.several(c)) update.queue := event.queue
     update.length := event.length
     update.first := event.ecn.mux(
       Ecn.notEct -> U(Arrival.in + 0, 4 bits),
@@ -139,7 +141,7 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     val bin = (0 until 32).foldLeft(U(0, 6 bits)) { (lower, bit) =>
       (if (bit == 31) event.sojournNs(47 downto 31).orR else event.sojournNs(bit)) ? U(bit, 6 bits) | lower
     }
-    update.queue := event.queue
+    if (CounterBank.several(c)) update.queue := event.queue
     update.length := event.length
     update.first := event.marked ? U(Departure.marked, 6 bits) | U(Departure.out, 6 bits)
     when(event.discard) {
@@ -154,9 +156,9 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     departures.io.update.payload := RegNextWhen(update, event.valid)
   }
 
-  /** A 64-bit counter in flip-flops: `amount` is added with `counts`. */
-  case class Tally(counts: Bool, amount: UInt) extends Area {
-    val live = Reg(UInt(64 bits)) init 0
+  /** Counts in as many bits as [[Totals]] needs: `amount` is added with `counts`, which comes `apart` or more cycles after the last time. */
+  case class Tally(counts: Bool, amount: UInt, apart: Int = 1) extends Area {
+    val live = Reg(UInt(Totals.width((BigInt(1) << widthOf(amount)) - 1, apart, Counters.tallies(c)) bits)) init 0
     when(counts) { live := live + amount }
     when(moment.clear) { live := 0 }
   }
@@ -165,15 +167,15 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     val ingress = happened.ingress
     val event = RegNextWhen(ingress.payload, ingress.valid)
     val departureBytes = RegNextWhen(happened.departure.length, happened.departure.valid)
-    private def pair(condition: Bool, bytes: UInt, number: UInt = U(1)) = new Area {
+    private def pair(condition: Bool, bytes: UInt, number: UInt = U(1), apart: Int = 1) = new Area {
       val valid = RegNext(condition) init False
-      val packets = Tally(valid, number)
-      val octets = Tally(valid, bytes)
+      val packets = Tally(valid, number, apart)
+      val octets = Tally(valid, bytes, apart)
     }
     private def ended(end: Int) = pair(ingress.valid && ingress.end === end, event.wireBytes)
 
     val rx = pair(ingress.valid, event.bytes, event.packets)
-    val tx = pair(happened.departure.valid && !happened.departure.discard, departureBytes)
+    val tx = pair(happened.departure.valid && !happened.departure.discard, departureBytes, apart = 4)
     val bad = ended(FrameEnd.bad)
     val runt = ended(FrameEnd.runt)
     val oversize = ended(FrameEnd.oversize)
@@ -186,11 +188,11 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
       pair(ingress.valid && ingress.jumbo, event.wireBytes),
       pair(ingress.valid && ingress.jumbo, event.discardedBytes, event.discarded),
       pair(ingress.valid, event.wireBytes),
-      pair(happened.jumboOut.valid, RegNextWhen(happened.jumboOut.payload, happened.jumboOut.valid)),
-      pair(happened.departure.valid && !happened.departure.discard && happened.departure.merged, departureBytes)
+      pair(happened.jumboOut.valid, RegNextWhen(happened.jumboOut.payload, happened.jumboOut.valid), apart = 4),
+      pair(happened.departure.valid && !happened.departure.discard && happened.departure.merged, departureBytes, apart = 4)
     )
     val singles = if (c.jumbo) Seq(happened.evicted, happened.hurried).map(e => Tally(RegNext(e) init False, U(1))) else Nil
-    val traceLost = Tally(RegNext(happened.traceLost) init False, U(1))
+    val traceLost = if (c.trace) Some(Tally(RegNext(happened.traceLost) init False, U(1))) else None
 
     val active = ingress.valid || happened.arrival.valid || happened.departure.valid || rx.valid || tx.valid
   }
@@ -201,47 +203,44 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     private val held = RegNext(RegNext(io.throttled) init False) init False
     /** ns since the cycle before, if the shaper held a backlog then; time may jump */
     private val passed = RegNextWhen(now - before, held)
-    val throttled = Tally(RegNext(held) init False, passed)
-    val uptime = Tally(Delay(True, 2, init = False), U(1))
+    private def counter(counts: Bool, amount: UInt): UInt = {
+      val live = Reg(UInt(64 bits)) init 0
+      when(counts) { live := live + amount }
+      when(moment.clear) { live := 0 }
+      live
+    }
+    val throttled = counter(RegNext(held) init False, passed)
+    val uptime = counter(Delay(True, 2, init = False), U(1))
   }
 
-  /** The copy of the core's counters: taken at once, then written to a RAM, one a cycle, while the banks sweep. */
-  val unload = new Area {
-    /** rows of the RAM: the core block from 0x200 on, 8 bytes each, and what is not there */
-    private val block: Seq[UInt] =
-      Seq(core.rx, core.tx, core.bad, core.runt, core.oversize, core.overflow)
-        .flatMap(pair => Seq(pair.packets.live, pair.octets.live)) ++ Seq(core.traceLost.live, U(0, 64 bits)) ++
-        core.jumbo.flatMap(pair => Seq(pair.packets.live, pair.octets.live)) ++ core.singles.flatMap(e => Seq(e.live, U(0, 64 bits)))
+  /** The core's counters in 64 bits, and their copy. */
+  val totals = new Area {
+    /** rows: the core block from 0x200 on, 8 bytes each, and what is not there; behind it those of time */
+    private val block: Seq[Option[Tally]] =
+      Seq(core.rx, core.tx, core.bad, core.runt, core.oversize, core.overflow).flatMap(pair => Seq(Some(pair.packets), Some(pair.octets))) ++
+        Seq(core.traceLost, None) ++ core.jumbo.flatMap(pair => Seq(Some(pair.packets), Some(pair.octets))) ++
+        core.singles.flatMap(e => Seq(Some(e), None))
+    require(block.flatten.size == Counters.tallies(c))
     val lines = block.size / 2
     val throttledRow = block.size
     val uptimeRow = block.size + 1
-    val rows: Seq[UInt] = block ++ Seq(time.throttled.live, time.uptime.live)
+    /** rows that read 0 */
+    val empty = block.indices.filter(block(_).isEmpty)
 
-    val ram = Mem(UInt(64 bits), 32)
-    val copy = Vec(rows.map(r => RegNextWhen(r, moment.copied)))
-    val row = Reg(UInt(5 bits)) init 0
-    val running = RegInit(False)
-
-    private val writes = RegNext(running) init False
-    moment.unloading := running || writes
-    ram.write(RegNext(row), RegNext(copy(row.resized)), writes)
-    when(running) {
-      row := row + 1
-      when(row === uptimeRow) { running := False }
-    }
-    when(moment.copied) {
-      running := True
-      row := 0
-    }
+    val unit = Totals(block.map(_.map(t => widthOf(t.live))), steady = 2)
+    for ((port, tally) <- unit.io.tallies.zip(block.flatten)) port := tally.live
+    unit.io.whole := Vec(time.throttled, time.uptime)
+    unit.io.capture := moment.copied
+    unit.io.imminent := moment.takes || moment.take || moment.copied
+    unit.io.clear := moment.clear
+    moment.unloading := unit.io.copying
   }
 
   object State extends SpinalEnum {
-    val idle, decode, fetch, bank, answer = newElement()
+    val idle, decode, fetch, found, answer = newElement()
   }
 
-  /** One access at a time: idle, decode, fetch (as soon as there is no snapshot under way), bank (queue counters
-    * only), answer.
-    */
+  /** One access at a time: idle, decode, fetch (as soon as there is no snapshot under way), found, answer. */
   val access = new Area {
     val state = RegInit(State.idle)
     private val starts = state === State.idle && io.bus.valid
@@ -259,15 +258,16 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
 
       val isThrottled = word === 0x10c / 4 || word === 0x110 / 4
       val isUptime = word(7 downto 1) === 0x118 / 8
-      val isRow = line >= 0x20 && line < 0x20 + unload.lines
+      val isRow = line >= 0x20 && line < 0x20 + totals.lines
 
       private def decoded[T <: Data](value: T): T = RegNextWhen(value, state === State.decode)
       val core = decoded(inCore && (isThrottled || isUptime || isRow))
-      private val rowNext = UInt(5 bits)
-      rowNext := word(5 downto 1)
-      when(isThrottled) { rowNext := unload.throttledRow }
-      when(isUptime) { rowNext := unload.uptimeRow }
+      private val rowNext = UInt(log2Up(totals.uptimeRow + 1) bits)
+      rowNext := word(5 downto 1).resized
+      when(isThrottled) { rowNext := totals.throttledRow }
+      when(isUptime) { rowNext := totals.uptimeRow }
       val row = decoded(rowNext)
+      val empty = decoded(inCore && isRow && totals.empty.map(rowNext === _).orR)
       val arrival = decoded(inQueue && line >= 0x20 && line < 0x20 + Arrival.kinds)
       val departure = decoded(inQueue && (exit || line >= 0x30))
       val arrivalKind = decoded(line.resize(4))
@@ -281,14 +281,16 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
 
     val fetching = state === State.fetch && !io.snapshotBusy
     arrivals.io.read.valid := fetching && decode.arrival
-    arrivals.io.read.payload := decode.arrivalKind @@ decode.queue
+    arrivals.io.read.payload := CounterBank.index(c, decode.arrivalKind, decode.queue)
     departures.io.read.valid := fetching && decode.departure
-    departures.io.read.payload := decode.departureKind @@ decode.queue
+    departures.io.read.payload := CounterBank.index(c, decode.departureKind, decode.queue)
 
-    val pair = decode.arrival ? arrivals.io.value.payload | departures.io.value.payload
-    val ofPair = decode.bytes ? pair(127 downto 64) | pair(63 downto 0)
-    val ofCore = unload.ram.readAsync(decode.row).asBits
-    val value = RegNextWhen(decode.core ? ofCore | ofPair, state === State.fetch || state === State.bank)
+    totals.unit.io.read.valid := fetching && decode.core
+    totals.unit.io.read.payload := decode.row @@ decode.high
+
+    private def wordOf(pair: Bits) = pair.subdivideIn(32 bits).read(decode.bytes ## decode.high asUInt)
+    private val ofQueue = decode.arrival ? wordOf(arrivals.io.value.payload) | wordOf(departures.io.value.payload)
+    val value = RegNextWhen(decode.core ? totals.unit.io.value.payload | ofQueue, state === State.found)
     val known = decode.core || decode.arrival || decode.departure
 
     switch(state) {
@@ -297,23 +299,28 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
       }
       is(State.decode) { state := State.fetch }
       is(State.fetch) {
-        when(arrivals.io.read.fire || departures.io.read.fire) {
-          state := State.bank
-        } elsewhen (fetching && !decode.arrival && !decode.departure) {
+        when(arrivals.io.read.fire || departures.io.read.fire || totals.unit.io.read.fire) {
+          state := State.found
+        } elsewhen (fetching && !known) {
           state := State.answer
         }
       }
-      is(State.bank) {
-        when(arrivals.io.value.valid || departures.io.value.valid) { state := State.answer }
+      is(State.found) {
+        when(arrivals.io.value.valid || departures.io.value.valid || totals.unit.io.value.valid) { state := State.answer }
       }
       is(State.answer) { state := State.idle }
     }
 
     io.bus.ready := state === State.answer
-    io.bus.rdata := (known && moment.exists) ? (decode.high ? value(63 downto 32) | value(31 downto 0)) | B(0, 32 bits)
+    io.bus.rdata := (known && !decode.empty && moment.exists) ? value | B(0, 32 bits)
     io.bus.error := !known
   }
 
-  io.busy := io.snapshotBusy || core.active || arrivals.io.active || departures.io.active ||
+  io.busy := io.snapshotBusy || totals.unit.io.busy || core.active || arrivals.io.active || departures.io.active ||
     happened.traceLost || access.state =/= State.idle
+}
+
+object Counters {
+  /** tallies of the core: the counters of pairs, of single events, and of the trace */
+  def tallies(c: WeirConfig): Int = 12 + (if (c.trace) 1 else 0) + (if (c.jumbo) 14 else 0)
 }
