@@ -20,6 +20,7 @@ import fn_grid  # noqa: E402
 import gains  # noqa: E402
 import grid_report  # noqa: E402
 import plan  # noqa: E402
+import ratios  # noqa: E402
 import report  # noqa: E402
 import run as workflow  # noqa: E402
 import tables  # noqa: E402
@@ -305,6 +306,23 @@ def test_a_table_is_refused_if_rtl_and_golden_model_differ(
     write(tmp_path, golden_hash, compared)
     with pytest.raises(tables.Disagreement, match=why):
         tables.make(tmp_path, plan.TABLES[0], quick=False)
+
+
+def test_the_ratio_is_of_wall_times(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run of 003 for real; and the arithmetic: 2 s of 0.5 are 4.0 times, 3 s of processors 6.0, in turns 5.0."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "sim" / "reproduce" / "ratios.py", "--only", "003", "--runs", "1"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "| 003, RED, 30 sources, 30 s |" in done.stdout and done.stdout.count("\n") == 3
+    costs = {("ns3", "on"): (0.5, 0.5), ("rtl", "on"): (2.0, 3.0), ("rtl", "off"): (2.5, 2.5)}
+    monkeypatch.setattr(ratios, "run", lambda case, queue, thread: ratios.Cost(*costs[queue, thread]))
+    monkeypatch.setattr(sys, "argv", ["ratios.py", "--only", "002"])
+    assert ratios.main() == 0
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert len(rows) == len(datacenter.SIZES) * len(datacenter.LOADS) + 1
+    assert rows[0] == "| 002, 800 bytes, load 0.1 | 0.50 s | 2.00 s | 2.50 s | **4.0** | 6.0 | 5.0 |"
+    assert rows[-1] == "| 002, together | 8.00 s | 32.00 s | 40.00 s | **4.0** | 6.0 | 5.0 |"
 
 
 def test_without_the_cycle_model_nothing_runs(
