@@ -62,19 +62,29 @@ def test_the_rtl_and_the_golden_model_give_the_same_network(program: str, option
     ("program", "options"),
     [
         ("isred", {"policy": "red"}),
+        ("fn-red", {"policy": "fn", "traffic": "sessions"}),
+        ("gateways", {"gateway": "red-ecn"}),
         ("mred", {"side": "mred"}),
         ("datacenter", {"merge": "on", "warm": 0.001, "load": 1.6}),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_a_thread_of_its_own_changes_nothing(program: str, options: dict[str, object]) -> None:
-    """The RTL beside the simulator, and in turns with it. It hears how far it may go, so it evaluates other idle cycles."""
+    """The RTL beside the simulator, in turns with it, and beside it on one processor. It hears how far it may go, so it evaluates other
+    idle cycles."""
     short = {"datacenter": {"duration": 0.001}} | SHORT
     beside, turns = (experiment(program, queue="rtl", thread=t, **short[program], **options) for t in ("on", "off"))
     assert beside["results"] == turns["results"]
     assert beside["core"]["evaluated"] > turns["core"]["evaluated"]
     for name in ("trace_hash", "records", "compared", "cycles"):
         assert beside["core"][name] == turns["core"][name], name
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})
+    try:
+        alone = experiment(program, queue="rtl", **short[program], **options)
+    finally:
+        os.sched_setaffinity(0, processors)
+    assert alone["core"] == beside["core"] and alone["results"] == beside["results"]
 
 
 @pytest.fixture(scope="module")
