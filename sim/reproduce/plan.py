@@ -206,7 +206,8 @@ class Run:
     def file(self) -> str:
         """Path below the folder of the mode."""
         row = "all" if self.table.name.startswith("table2") and self.side == "red" else self.row  # RED's row is one
-        return f"runs/{self.table.paper}/{self.table.name}/{row}-{self.side}-{self.queue}-{self.seed}.json"
+        name = datacenter.runs_of(self.table, self.row)
+        return f"runs/{self.table.paper}/{name}/{row}-{self.side}-{self.queue}-{self.seed}.json"
 
     def options(self, quick: bool) -> dict[str, Value]:
         """Options of the program."""

@@ -108,7 +108,7 @@ def test_the_sweeps_of_paper_004_are_those_of_its_section_iv() -> None:
 def test_the_rtl_runs_every_row_of_papers_001_to_004() -> None:
     """As often as the golden model, and as long; ns-3's own queue too, where there is one. Sweeps and controls are the golden model's."""
     for t in plan.TABLES:
-        if t in fn_grid.TABLES or t.name.startswith("control"):
+        if t in fn_grid.TABLES or t in datacenter.SWEEPS or t.name.startswith("control"):
             continue
         of = {q: [r for r in plan.runs(False, (t.paper,)) if r.table is t and r.queue == q] for q in ("rtl", "golden", "ns3")}  # fmt: skip
         whole = {(row, side, seed) for row in t.rows for side in t.sides for seed in plan.SEEDS}
@@ -120,13 +120,26 @@ def test_the_rtl_runs_every_row_of_papers_001_to_004() -> None:
 
 def test_paper_002_has_a_row_for_each_size_and_load() -> None:
     """Tables 4.2 to 4.9: four TCPs, four sizes, four loads, 3 seeds, both sides."""
-    of = [r for r in plan.runs(False, ("002",)) if r.table.name != "control-newreno"]
+    of = [r for r in plan.runs(False, ("002",)) if r.table.name.startswith("tables-")]
     assert {(r.table.name, r.row) for r in of} == {
         (f"tables-{tcp}", f"{size}-{load}")
         for tcp in ("tahoe", "reno", "newreno", "sack") for size in (800, 1000, 1200, 1460) for load in (0.1, 0.4, 0.7, 0.95)
     }  # fmt: skip
     assert len({r.file for r in of if r.queue == "rtl"}) == 64 * 3 * 2
     assert {r.side for r in of if r.queue == "ns3"} == {"original"}, "ns-3 has no queue that merges"
+
+
+def test_the_sweep_of_paper_002_has_every_load_it_prints() -> None:
+    """Each printed "at load" is one of the ten; where the RTL has run its runs are the golden model's of the RTL's table."""
+    at = {row[n] for of in datacenter.PRINTED.values() for rows in of.values() for row in rows.values() for n in (1, 4)}
+    assert at - set(datacenter.LOADS) and at <= set(datacenter.SWEEP_LOADS) and len(datacenter.SWEEP_LOADS) == 10
+    runs = [r for r in plan.runs(False, ("002",)) if r.table in datacenter.SWEEPS]
+    assert {(r.table.name, r.queue) for r in runs} == {(f"loads-{tcp}", "golden") for tcp in datacenter.PRINTED}
+    assert len(runs) == len({r.file for r in runs}) == 4 * 4 * 10 * 2 * 3
+    compared = {
+        r.file for r in plan.runs(False, ("002",)) if r.table.name.startswith("tables-") and r.queue == "golden"
+    }
+    assert compared <= {r.file for r in runs} and len(compared) == 4 * 4 * 4 * 2 * 3
 
 
 def test_the_rule_chooses_the_settings() -> None:
