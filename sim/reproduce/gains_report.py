@@ -7,6 +7,7 @@ from typing import Any
 
 import plots
 from datacenter import COLUMNS, GAINS, LOADS, SIZES, row_name
+from verdicts import worded
 
 
 def number(value: float | None) -> str:
@@ -34,7 +35,7 @@ def gain_rows(gains: dict[str, Any]) -> list[str]:
         rows = "; ".join(
             f"{r}: {number(j['difference'])} ± {number(j['half'])} ({j['verdict']})" for r, j in c["rows"].items()
         )
-        lines.append(f"| {c['text']} | **{c['verdict']}** | {rows} |")
+        lines.append(f"| {c['text']} | **{worded(c)}** | {rows} |")
     return lines
 
 

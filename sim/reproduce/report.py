@@ -29,6 +29,7 @@ from experiment import Table
 from gains_report import number
 from plan import NOT_RUN, TABLES, Run
 from tables import Disagreement, load, make
+from verdicts import worded
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = {
@@ -87,12 +88,6 @@ def value_rows(table: dict[str, Any]) -> list[str]:
     return lines
 
 
-def verdict(claim: dict[str, Any]) -> str:
-    """The verdict, and of how many of the paper's rows it is if not of all."""
-    run, whole = len(claim["rows"]), claim["rows_of_the_claim"]
-    return str(claim["verdict"]) + (f" ({run} of {whole} rows run)" if run < whole else "")
-
-
 def claim_rows(table: dict[str, Any]) -> list[str]:
     """A line for each claim, with the difference in each row."""
     lines = ["| claim | verdict | difference by row (95 % interval) |", "|---|---|---|"]
@@ -101,7 +96,7 @@ def claim_rows(table: dict[str, Any]) -> list[str]:
             f"{r}: {number(j['difference'])} ± {number(j['half'])} ({j['verdict']})" for r, j in c["rows"].items()
         )
         lines.append(
-            f"| {c['text']} ({c['a']} − {c['b']}, {UNITS.get(c['metric'], c['metric'])}) | **{verdict(c)}** | {rows} |"
+            f"| {c['text']} ({c['a']} − {c['b']}, {UNITS.get(c['metric'], c['metric'])}) | **{worded(c)}** | {rows} |"
         )
     return lines
 
@@ -184,7 +179,7 @@ def missing_runs(folder: Path, table: Table, quick: bool) -> str:
 
 def section(folder: Path, of: Table, table: dict[str, Any], quick: bool) -> tuple[list[str], list[str]]:
     """Lines of a table: of the verdicts, and of its section."""
-    summary = [f"| {of.paper} | {of.title} | {c['text']} | {verdict(c)} |" for c in table["claims"]]
+    summary = [f"| {of.paper} | {of.title} | {c['text']} | {worded(c)} |" for c in table["claims"]]
     body = [heading(of), ""]
     body += [
         f"Options: {', '.join(f'{k} {v}' for k, v in table['options'].items())}."
@@ -194,7 +189,7 @@ def section(folder: Path, of: Table, table: dict[str, Any], quick: bool) -> tupl
     body += [note for note in [*table["notes"], missing_runs(folder, of, quick)] if note] + [""]
     over_loads = table.get("gains")
     if over_loads:
-        summary += [f"| {of.paper} | {of.title} | {c['text']} | {c['verdict']} |" for c in over_loads["claims"]]
+        summary += [f"| {of.paper} | {of.title} | {c['text']} | {worded(c)} |" for c in over_loads["claims"]]
         body += [*gains_report.gain_rows(over_loads), ""]
     body += [*claim_rows(table), ""] if table["claims"] else []
     body += grid_report.rows(folder, table) if of in fn_grid.TABLES else value_rows(table)

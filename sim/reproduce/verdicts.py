@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scipy.stats import t as student  # type: ignore[attr-defined]
 
@@ -54,3 +55,12 @@ def claim_verdict(rows: Sequence[str]) -> str:
     if fails == 0 and holds >= SHARE * len(rows):
         return HOLDS
     return NOT if holds == 0 or fails > holds else PART
+
+
+def worded(claim: Mapping[str, Any]) -> str:
+    """The verdict of a claim's JSON; if it holds in part, by how many rows; and of how many of the paper's rows, if not of all."""
+    rows = [r["verdict"] for r in claim["rows"].values()]
+    run, whole = len(rows), claim["rows_of_the_claim"]
+    notes = [f"{rows.count(HOLDS)} for, {rows.count(NOT)} against, of {run}"] if claim["verdict"] == PART else []
+    notes += [f"{run} of {whole} rows run"] if run < whole else []
+    return str(claim["verdict"]) + (f" ({'; '.join(notes)})" if notes else "")

@@ -24,7 +24,7 @@ import ratios  # noqa: E402
 import report  # noqa: E402
 import run as workflow  # noqa: E402
 import tables  # noqa: E402
-from verdicts import HOLDS, NOT, PART, UNDECIDED, Spread, claim_verdict, row_verdict  # noqa: E402
+from verdicts import HOLDS, NOT, PART, UNDECIDED, Spread, claim_verdict, row_verdict, worded  # noqa: E402
 
 
 def test_the_interval_is_students() -> None:
@@ -68,6 +68,21 @@ def test_a_row_is_judged_by_sign_and_interval(differences: list[float], sign: in
 def test_a_claim_is_judged_by_its_rows(rows: list[str], verdict: str) -> None:
     """Point 3 of the rule."""
     assert claim_verdict(rows) == verdict
+
+
+@pytest.mark.parametrize(
+    "rows,of,words",
+    [
+        ([HOLDS, NOT, UNDECIDED], 3, "holds in part (1 for, 1 against, of 3)"),
+        ([HOLDS, UNDECIDED], 4, "holds in part (1 for, 0 against, of 2; 2 of 4 rows run)"),
+        ([HOLDS] * 4, 4, "holds"),
+        ([NOT], 2, "does not hold (1 of 2 rows run)"),
+    ],
+)
+def test_a_verdict_in_part_says_by_how_many_rows(rows: list[str], of: int, words: str) -> None:
+    """Rows that are not decided are neither for nor against."""
+    judged = {str(n): {"verdict": v} for n, v in enumerate(rows)}
+    assert worded({"verdict": claim_verdict(rows), "rows": judged, "rows_of_the_claim": of}) == words
 
 
 def test_the_printed_values_are_those_of_the_papers() -> None:
