@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import plots
-from datacenter import COLUMNS, GAINS, LOADS, SIZES, row_name
+from datacenter import COLUMNS, GAINS, SIZES, SWEEP_LOADS, SWEEPS, row_name
 from verdicts import worded
 
 
@@ -15,6 +15,16 @@ def number(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _spread(value: dict[str, Any]) -> str:
+    return f"{number(value['mean'])} ± {number(value['half'])}"
+
+
+def _cell(measured: Any) -> str:
+    if measured is None:
+        return "none"
+    return _spread(measured) if isinstance(measured, dict) else number(measured)
 
 
 def gain_rows(gains: dict[str, Any]) -> list[str]:
@@ -26,11 +36,10 @@ def gain_rows(gains: dict[str, Any]) -> list[str]:
     for line in gains["lines"]:
         cells = [GAINS[line["of"]], str(line["size"])]
         for n, measured in enumerate(line["measured"]):
-            cells.append(number(line["printed"][str(n)]))
-            spread = isinstance(measured, dict)
-            cells.append(f"{number(measured['mean'])} ± {number(measured['half'])}" if spread else number(measured))
+            cells += [number(line["printed"][str(n)]), _cell(measured)]
         lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", "| claim | verdict | difference by row (95 % interval) |", "|---|---|---|"]
+    lines += ["", *without(gains["lines"])]
+    lines += ["| claim | verdict | difference by row (95 % interval) |", "|---|---|---|"]
     for c in gains["claims"]:
         rows = "; ".join(
             f"{r}: {number(j['difference'])} ± {number(j['half'])} ({j['verdict']})" for r, j in c["rows"].items()
@@ -39,12 +48,41 @@ def gain_rows(gains: dict[str, Any]) -> list[str]:
     return lines
 
 
+def without(lines: list[dict[str, Any]]) -> list[str]:
+    """Which loads the percentages leave out."""
+    of = [
+        f"{GAINS[line['of']]} at {line['size']} bytes without {', '.join(f'{ld:g}' for ld in line['without'])}"
+        for line in lines
+        if line["without"]
+    ]
+    return [f"Loads at which the original has none in some seed have no percentage: {'; '.join(of)}.", ""] if of else []
+
+
+def sweep_rows(table: dict[str, Any]) -> list[str]:
+    """A line for each size and load: both sides, and the gain of the same seed."""
+    lines = [
+        "| size | load | FCT, original, µs | FCT, JFEPM, µs | gain, µs | gain, % | dropped, original | dropped, JFEPM | gain, packets | gain, % |",
+        "|" + "---|" * 10,
+    ]
+    by = {(line["of"], line["size"]): line for line in table["gains"]["lines"]} if table["gains"] else {}
+    for r in table["rows"]:
+        size, load = r["row"].split("-")
+        cells = [size, load]
+        for of in GAINS:
+            values = {side: s["measured"][s["queue"]][of] for side, s in r["sides"].items()}
+            cells += [_spread(values[side]) if side in values else "" for side in ("original", "jfepm")]
+            line = by.get((of, int(size)))
+            cells += [_spread(line["gain_by_load"][load]), _cell(line["by_load"].get(load))] if line else ["", ""]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
 def curves(table: dict[str, Any], metric: str, side: str) -> dict[int, list[tuple[float, float, float]]]:
     """Of each size (load, mean, half) of a metric, as far as it has been run."""
     rows = {r["row"]: r["sides"] for r in table["rows"]}
     found: dict[int, list[tuple[float, float, float]]] = {}
     for size in SIZES:
-        for load in LOADS:
+        for load in SWEEP_LOADS:
             one = rows.get(row_name(size, load), {}).get(side)
             if one:
                 value = one["measured"][one["queue"]][metric]
@@ -53,16 +91,23 @@ def curves(table: dict[str, Any], metric: str, side: str) -> dict[int, list[tupl
 
 
 def figures(folder: Path, table: dict[str, Any]) -> list[str]:
-    """Draws Figures 4.2 and 4.3 (completion time and drops against the size, without JFEPM) and the gain against the load."""
+    """Of the RTL's loads Figures 4.2 and 4.3 (completion time and drops against the size, without JFEPM); of a sweep 4.5 to 4.12
+    (against the load); of both the gain against the load."""
     name = f"{table['paper']}-{table['table']}"
     lines: list[str] = []
-    if len(curves(table, "dropped", "original")) < 2:
+    texts = {"fct_mean_us": "mean completion time, µs", "dropped": "packets dropped"}
+    sides = {of: (curves(table, of, "original"), curves(table, of, "jfepm")) for of in texts}
+    if len(sides["dropped"][0]) < 2:
         return lines  # nothing to draw against
-    for metric, text in (("fct_mean_us", "mean completion time, µs"), ("dropped", "packets dropped")):
-        path = Path("report") / f"{name}-{metric}.png"
-        plots.against_size(curves(table, metric, "original"), curves(table, metric, "jfepm"), f"002, {table['title']}", text,
-                           folder / path)  # fmt: skip
-        lines.append(f"![{text} against packet size]({path.name})")
+    if table["table"] in {t.name for t in SWEEPS}:
+        path = Path("report") / f"{name}-load.png"
+        plots.against_load({texts[of]: both for of, both in sides.items()}, f"002, {table['title']}", folder / path)
+        lines.append(f"![completion time and drops against load]({path.name})")
+    else:
+        for metric, text in texts.items():
+            path = Path("report") / f"{name}-{metric}.png"
+            plots.against_size(*sides[metric], f"002, {table['title']}", text, folder / path)
+            lines.append(f"![{text} against packet size]({path.name})")
     if table["gains"]:
         path = Path("report") / f"{name}-gain.png"
         plots.gains(table["gains"]["lines"], f"002, {table['title']}: gain of JFEPM", folder / path)

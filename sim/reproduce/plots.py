@@ -20,6 +20,13 @@ def _save(figure: Any, path: Path) -> None:
     plt.close(figure)
 
 
+def _legend(figure: Any, axis: Any) -> None:
+    """Beside the axes, so that it covers nothing; each name once."""
+    handles, labels = axis.get_legend_handles_labels()
+    known = dict(zip(labels, handles, strict=True))
+    figure.legend(list(known.values()), list(known), loc="outside right upper", fontsize=8)
+
+
 def over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None:
     """Queue and average over time in packets, one panel a side: 003's Figures 4 to 6, 000's 6 and 7 (in jumbo
     frames, with min and max). 004's averages are in bytes."""
@@ -116,23 +123,48 @@ def against_size(
     _save(figure, path)
 
 
-def gains(lines: list[dict[str, Any]], title: str, path: Path) -> None:
-    """Gain in percent against the load, a line a packet size, for completion time and for drops: 002's tables as curves."""
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    names = {"fct_mean_us": "mean completion time", "dropped": "packets dropped"}
-    for axis, (of, name) in zip(axes, names.items(), strict=True):
-        for n, line in enumerate(one for one in lines if one["of"] == of):
-            loads = [float(load) for load in line["by_load"]]
-            values = list(line["by_load"].values())
-            aside = 0.008 * (n - 1.5)
-            axis.errorbar([ld + aside for ld in loads], [v["mean"] for v in values], [v["half"] for v in values], marker="o", ms=4,
-                          capsize=3, lw=1.3, color=COLOURS[n % len(COLOURS)], label=f"{line['size']} bytes")  # fmt: skip
-        axis.axhline(0, color="black", lw=0.8)
+def against_load(
+    metrics: dict[str, tuple[dict[int, list[tuple[float, float, float]]], dict[int, list[tuple[float, float, float]]]]],
+    title: str,
+    path: Path,
+) -> None:
+    """Metrics against the load, a line a packet size, JFEPM dashed: 002's Figures 4.5 to 4.12 in two dimensions."""
+    figure, axes = plt.subplots(1, len(metrics), figsize=(12, 4.2), layout="constrained")
+    for axis, (label, sides) in zip(axes, metrics.items(), strict=True):
+        for sizes, style, name in zip(sides, ("-", "--"), ("", ", JFEPM"), strict=True):
+            for n, (size, points) in enumerate(sizes.items()):
+                aside = 0.006 * (n - 1.5) + (0.003 if name else 0)
+                x, y, half = ([p[i] for p in points] for i in range(3))
+                axis.errorbar([ld + aside for ld in x], y, half, ls=style, marker="o", ms=3, capsize=2, lw=1.3, elinewidth=0.7,
+                              color=COLOURS[n % len(COLOURS)], label=f"{size} bytes{name}")  # fmt: skip
         axis.set_xlabel("load")
-        axis.set_ylabel("gain, %")
-        axis.set_title(name, fontsize=10)
+        axis.set_ylabel(label)
+        axis.set_ylim(bottom=0)
         axis.grid(axis="y", alpha=0.3)
-        axis.legend(fontsize=8)
+    _legend(figure, axes[0])
+    figure.suptitle(title, fontsize=11)
+    _save(figure, path)
+
+
+def gains(lines: list[dict[str, Any]], title: str, path: Path) -> None:
+    """Gain against the load, a line a packet size, of completion time and drops, in percent below: 002's tables as curves. A
+    load at which the original drops nothing has no percentage."""
+    figure, axes = plt.subplots(2, 2, figsize=(12, 7), sharex=True, layout="constrained")
+    names = {"fct_mean_us": ("mean completion time", "µs"), "dropped": ("packets dropped", "packets")}
+    for column, (of, (name, unit)) in enumerate(names.items()):
+        for axis, by, label in ((axes[0][column], "gain_by_load", unit), (axes[1][column], "by_load", "%")):
+            for n, line in enumerate(one for one in lines if one["of"] == of):
+                loads = [float(load) for load in line[by]]
+                values = list(line[by].values())
+                aside = 0.008 * (n - 1.5)
+                axis.errorbar([ld + aside for ld in loads], [v["mean"] for v in values], [v["half"] or 0 for v in values], marker="o", ms=4,
+                              capsize=3, lw=1.3, elinewidth=0.8, color=COLOURS[n % len(COLOURS)], label=f"{line['size']} bytes")  # fmt: skip
+            axis.axhline(0, color="black", lw=0.8)
+            axis.set_ylabel(f"gain, {label}")
+            axis.grid(axis="y", alpha=0.3)
+        axes[0][column].set_title(name, fontsize=10)
+        axes[1][column].set_xlabel("load")
+    _legend(figure, axes[0][0])
     figure.suptitle(title, fontsize=11)
     _save(figure, path)
 

@@ -3,7 +3,7 @@
 
 report.py table FOLDER PAPER/TABLE [--quick]        report.py report FOLDER [--quick]
 report.py keep FOLDER                               the report goes to docs/
-report.py splice FOLDER PAPER/TABLE                 a table that was made again takes its place in the report of docs/
+report.py splice FOLDER PAPER/TABLE                 a table takes its place in the report of docs/, or gets one
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 import markdown
 
+import datacenter
 import fn_grid
 import gains_report
 import grid_report
@@ -192,7 +193,10 @@ def section(folder: Path, of: Table, table: dict[str, Any], quick: bool) -> tupl
         summary += [f"| {of.paper} | {of.title} | {c['text']} | {worded(c)} |" for c in over_loads["claims"]]
         body += [*gains_report.gain_rows(over_loads), ""]
     body += [*claim_rows(table), ""] if table["claims"] else []
-    body += grid_report.rows(folder, table) if of in fn_grid.TABLES else value_rows(table)
+    if of in fn_grid.TABLES:
+        body += grid_report.rows(folder, table)
+    else:
+        body += gains_report.sweep_rows(table) if of in datacenter.SWEEPS else value_rows(table)
     made = [f"Made of commit {table['commit']}, {table['date']}."] if "commit" in table else []
     return summary, [*body, "", *cost_rows(table), *made, "", *figures(folder, table, of), ""]
 
@@ -248,25 +252,38 @@ def keep(folder: Path) -> None:
 
 
 def spliced(text: str, of: Table, summary: list[str], body: list[str]) -> str:
-    """The report with another section, and other verdicts, of a table that it has.
+    """The report with another section, and other verdicts, of a table that it has; or with those of one that it has not, behind
+    the others of its paper.
 
     Raises:
-        ValueError: the report has no such section, or other claims
+        ValueError: the report has other claims of the table, or nothing of its paper
     """
     lines = text.splitlines()
-    begin = lines.index(heading(of))
-    end = next((n for n in range(begin + 1, len(lines)) if lines[n].startswith("## ")), len(lines))
-    lines[begin:end] = body
-    of_table = [n for n, line in enumerate(lines) if line.startswith(f"| {of.paper} | {of.title} |")]
-    if len(of_table) != len(summary):
+    sections = [n for n, line in enumerate(lines) if line.startswith("## ")] + [len(lines)]
+    verdicts = [n for n, line in enumerate(lines) if line.startswith(f"| {of.paper} | ")]
+    of_table = [n for n in verdicts if lines[n].startswith(f"| {of.paper} | {of.title} |")]
+    new = heading(of) not in lines
+    if not new and len(of_table) != len(summary):
         raise ValueError(f"the report has {len(of_table)} verdicts of {of.title}, the table {len(summary)}")
-    for n, line in zip(of_table, summary, strict=True):
-        lines[n] = line
+    if new:
+        of_paper = [n for n in sections[:-1] if lines[n].startswith(f"## {of.paper}: ")]
+        if not of_paper or not verdicts:
+            raise ValueError(f"the report has nothing of paper {of.paper}")
+        begin = end = sections[sections.index(of_paper[-1]) + 1]
+    else:
+        begin = lines.index(heading(of))
+        end = next(n for n in sections if n > begin)
+    lines[begin:end] = body
+    if new:
+        lines[verdicts[-1] + 1 : verdicts[-1] + 1] = summary
+    else:
+        for n, line in zip(of_table, summary, strict=True):
+            lines[n] = line
     return "\n".join(lines) + "\n"
 
 
 def splice(folder: Path, of: Table) -> None:
-    """The table, made again, in the report of the docs."""
+    """The table, made again or new, in the report of the docs."""
     (folder / "report").mkdir(exist_ok=True)
     summary, body = section(folder, of, json.loads((folder / of.paper / f"{of.name}.json").read_text()), quick=False)
     page = ROOT / "docs" / "reproduced.md"

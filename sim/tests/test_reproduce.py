@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import subprocess
 import sys
@@ -18,6 +19,7 @@ sys.path.insert(0, str(ROOT / "sim" / "reproduce"))
 import datacenter  # noqa: E402
 import fn_grid  # noqa: E402
 import gains  # noqa: E402
+import gains_report  # noqa: E402
 import grid_report  # noqa: E402
 import plan  # noqa: E402
 import ratios  # noqa: E402
@@ -254,6 +256,76 @@ def test_gains_are_over_the_loads_of_a_size() -> None:
     assert gains.gains(table, runs) is None, "never a gain over some of the loads"
 
 
+def sweep_runs(dropped: dict[float, tuple[int, int]]) -> dict[str, Any]:
+    """Made-up runs of a sweep: 1000 us, JFEPM 40, 30, 20 and 10 us less as packets grow; drops of both sides by load (others 100
+    and 90), of which seed 1 has none where the original has none."""
+    runs: dict[str, Any] = {}
+    for n, size in enumerate(datacenter.SIZES):
+        for load in datacenter.SWEEP_LOADS:
+            drops = dropped.get(load, (100, 90))
+            runs[datacenter.row_name(size, load)] = {
+                side: {
+                    seed: {"results": {"fct_mean_us": 1000 - gain, "dropped": drop if seed == 1 or drops[0] else 50}}
+                    for seed in (1, 2, 3)
+                }
+                for side, gain, drop in (("original", 0, drops[0]), ("jfepm", 10 * (4 - n), drops[1]))
+            }
+    return runs
+
+
+def test_a_load_without_drops_has_no_percentage() -> None:
+    """Seed 1 drops nothing at load 0.1, with JFEPM 7: no percentage there, nor part in the mean; -7 packets count in the mean gain."""
+    table = next(t for t in datacenter.SWEEPS if t.name == "loads-reno")
+    made = gains.gains(table, sweep_runs({0.1: (0, 7)}))
+    assert made
+    line = next(one for one in made["lines"] if one["of"] == "dropped")
+    assert line["without"] == [0.1] and "0.1" not in line["by_load"] and line["gain_by_load"]["0.1"]["mean"] == -7 / 3
+    mean, percent = line["measured"][2], line["measured"][5]
+    assert (
+        abs(mean["mean"] - (9 * 10 - 7 / 3) / 10) < 1e-9 and abs(percent["mean"] - 10) < 1e-9 and percent["half"] < 1e-9
+    )
+    assert "dropped packets at 800 bytes without 0.1;" in gains_report.without(made["lines"])[0]
+    # nowhere a drop: no percentage at all, and nothing to decide
+    made = gains.gains(table, sweep_runs(dict.fromkeys(datacenter.SWEEP_LOADS, (0, 0))))
+    assert made and made["lines"][4]["measured"][3:] == [None] * 3
+
+
+def test_a_sweep_of_paper_002_is_read_as_the_rule_says() -> None:
+    """Four claims: the mean gain over ten loads falls as packets grow, three rows, and is above 0, four rows."""
+    table = next(t for t in datacenter.SWEEPS if t.name == "loads-reno")
+    runs = sweep_runs({})
+    made = gains.gains(table, runs)
+    assert made
+    assert {c["name"]: (c["verdict"], len(c["rows"])) for c in made["claims"]} == {
+        "gain-fct_mean_us": (HOLDS, 3), "above-fct_mean_us": (HOLDS, 4),
+        "gain-dropped": (UNDECIDED, 3), "above-dropped": (HOLDS, 4),
+    }  # fmt: skip
+    assert made["lines"][0]["measured"][2]["mean"] == 40 and made["lines"][0]["printed"][2] == 49.91
+    del runs["800-0.3"]
+    assert gains.gains(table, runs) is None, "never a gain over some of the loads"
+
+
+def test_a_sweep_of_paper_002_has_a_line_for_each_load_and_its_figures(tmp_path: Path) -> None:
+    """Of made-up runs as files: forty lines, two figures, and no verdict by row."""
+    table = next(t for t in datacenter.SWEEPS if t.name == "loads-reno")
+    rest = dict.fromkeys(table.metrics, 0)
+    for row, sides in sweep_runs({0.1: (0, 7)}).items():
+        for side, seeds in sides.items():
+            for seed, run in seeds.items():
+                file = tmp_path / plan.Run(table, row, side, "golden", seed).file
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(
+                    json.dumps({"results": rest | run["results"], "wall_s": 1.0, "memory_kib": 1024, "core": {}})
+                )
+    made = json.loads(json.dumps(tables.make(tmp_path, table, quick=False)))
+    summary, body = report.section(tmp_path, table, made, quick=False)
+    assert len(summary) == 4 and all(line.startswith(f"| 002 | {table.title} | the mean gain") for line in summary)
+    lines = [line for line in body if line.startswith(("| 800 |", "| 1000 |", "| 1200 |", "| 1460 |"))]
+    assert len(lines) == 40 and "| 1,000 ± 0 | 960 ± 0 | 40 ± 0 | 4 ± 0 |" in lines[0] and lines[0].endswith("| none |")
+    for name in ("load", "gain"):
+        assert (tmp_path / "report" / f"002-loads-reno-{name}.png").stat().st_size > 10000
+
+
 def test_every_run_has_a_file_of_its_own_but_for_reds_row_of_table_two() -> None:
     """One file, one set of options; and the quick slice has the RTL in every table."""
     for quick in (False, True):
@@ -322,6 +394,15 @@ def test_a_table_that_was_made_again_takes_its_place(tmp_path: Path, monkeypatch
     page = "\n".join(["# Head", "", *stale, foreign, "", report.heading(of), "", "stale", "", *rest]) + "\n"
     now = report.spliced(page, of, summary, body)
     assert now == "\n".join(["# Head", "", *summary, foreign, "", *body, *rest]) + "\n" and "stale" not in now
+    # one that the report does not have comes behind its paper's
+    last = report.heading(other)
+    summary = [line.replace(of.title, "New") for line in summary]
+    new = dataclasses.replace(of, name="new", title="New")
+    now = report.spliced(page, new, summary, [report.heading(new), "", "x", ""])
+    assert now.index(last) < now.index("\n## 003: ISRED against RED. New\n\nx\n\n## Not run\n")
+    assert f"{foreign}\n{summary[0]}\n" in now and now.count("| New |") == len(summary)
+    with pytest.raises(ValueError, match="nothing of paper 000"):
+        report.spliced(page, dataclasses.replace(new, paper="000"), [], [])
     with pytest.raises(ValueError, match="0 verdicts"):
         report.spliced(page.replace(f"| {of.paper} | {of.title} |", "| 0 | x |"), of, summary, body)
 
