@@ -28,68 +28,114 @@ def _legend(figure: Any, axis: Any) -> None:
 
 
 def over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None:
-    """Queue and average over time in packets, one panel a side: 003's Figures 4 to 6, 000's 6 and 7 (in jumbo
-    frames, with min and max). 004's averages are in bytes."""
-    figure, axes = plt.subplots(
-        len(series), 1, figsize=(9, 2.4 * len(series)), sharex=True, squeeze=False, layout="constrained"
-    )
-    for axis, (side, run) in zip(axes[:, 0], series.items(), strict=True):
-        s = run["series"]
-        axis.plot(s["time"], s["packets"], color="#7fb2dd", lw=0.7, label="queue")
-        if any(s["average"]):
-            unit = run["parameters"]["size"] if run["experiment"] == "fn-red" else 1
+    """Queue and average over time in packets, one panel a side on the same scale: 003's Figures 4 to 6, 000's 6 and 7 (in jumbo
+    frames, with min and max). 004's averages are in bytes; its Qopt is a line."""
+    columns = 2 if len(series) > 4 else 1
+    lines = -(-len(series) // columns)
+    figure, grid = plt.subplots(
+        lines, columns, figsize=(9 if columns == 1 else 12, 2.4 * lines), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )  # fmt: skip
+    axes = list(grid.flat)
+    for axis in axes[len(series) :]:
+        axis.set_axis_off()
+    known: dict[str, Any] = {}
+    for axis, (side, run) in zip(axes, series.items(), strict=False):
+        s, parameters = run["series"], run["parameters"]
+        of_fn = run["experiment"] == "fn-red"
+        averaged = any(s["average"])
+        # a queue on its own may be darker than one behind its average
+        axis.plot(s["time"], s["packets"], color="#7fb2dd" if averaged else "#2f6ea8", lw=0.7, label="queue")
+        if averaged:
+            unit = parameters["size"] if of_fn else 1
             axis.plot(s["time"], [a / unit for a in s["average"]], color=COLOURS[0], lw=1.3, label="average")
         if run["experiment"] == "mred":
-            for name in ("min", "max"):
-                axis.axhline(run["parameters"][name], color="#888888", lw=0.8, ls=":")
-        axis.set_ylabel("jumbo frames" if run["experiment"] == "mred" else "packets")
+            for name, style in (("min", ":"), ("max", "--")):
+                axis.axhline(parameters[name], color=COLOURS[1], lw=1, ls=style, label=name)
+        if of_fn:
+            axis.axhline(parameters["qopt"] / parameters["size"], color=COLOURS[1], lw=1, ls="--", label="Qopt")
         axis.set_title(side, loc="left", fontsize=10)
         axis.set_ylim(bottom=0)
-        axis.legend(loc="upper right", fontsize=8)
-    axes[-1, 0].set_xlabel("time, s")
+        handles, labels = axis.get_legend_handles_labels()
+        known |= dict(zip(labels, handles, strict=True))
+    frames = any(run["experiment"] == "mred" for run in series.values())
+    for axis in grid[:, 0]:
+        axis.set_ylabel("jumbo frames" if frames else "packets")
+    for axis in grid[-1]:
+        axis.set_xlabel("time, s")
+    figure.legend(list(known.values()), list(known), loc="outside right upper", fontsize=8)
     figure.suptitle(title, fontsize=11)
     _save(figure, path)
 
 
+def rates_over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None:
+    """Packets that are lost and that arrive in each second, a line a side: 003's Figures 3 and 7."""
+    figure, axes = plt.subplots(2, 1, figsize=(9, 5.4), sharex=True, layout="constrained")
+    for axis, name, label in (
+        (axes[0], "drops_per_s", "lost, packets/s"),
+        (axes[1], "arrivals_per_s", "arriving, packets/s"),
+    ):
+        for n, (side, run) in enumerate(series.items()):
+            whole = int(run["parameters"]["duration"])  # the second in which a run ends is not one
+            values = run["series"][name][:whole]
+            values += [0] * (whole - len(values))  # nothing more after the last
+            axis.stairs(values, range(whole + 1), baseline=None, color=COLOURS[n], lw=1.4, label=side)
+        axis.set_ylabel(label)
+        axis.set_ylim(bottom=0)
+        axis.grid(axis="y", alpha=0.3)
+    axes[-1].set_xlabel("time, s")
+    _legend(figure, axes[0])
+    figure.suptitle(title, fontsize=11)
+    _save(figure, path)
+
+
+#: what the rows of a paper's table are, and how a metric is drawn against them: only numbers are joined by lines
+ROWS = {"000": ("scenario", "bars"), "001": ("scenario", "points"), "002": ("size-load", "points"), "003": ("sources", "lines"),
+        "004": ("window, packets", "lines")}  # fmt: skip
+
+
 def against_rows(table: dict[str, Any], metric: str, label: str, path: Path) -> None:
-    """A metric of each side against the rows, with its interval; what the paper prints is dashed (if the runs are as long as
-    the paper's): 003's Figure 9."""
-    figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
+    """A metric of each side against the rows, with its interval; what the paper prints is beside it (if the runs are as long as
+    the paper's): 003's Figures 8 and 9, 000's 8 and 9 as bars."""
+    figure, axis = plt.subplots(figsize=(9, 4), layout="constrained")
     rows = [r["row"] for r in table["rows"]]
     sides = list(dict.fromkeys(s for r in table["rows"] for s in r["sides"]))
+    name, kind = ROWS[table["paper"]]
+    step = 0.06 if kind == "lines" else 0.8 / len(sides)  # so that intervals do not cover each other
     for n, side in enumerate(sides):
-        aside = 0.06 * (n - (len(sides) - 1) / 2)  # so that intervals do not cover each other
+        aside = step * (n - (len(sides) - 1) / 2)
         points: list[tuple[float, float, float]] = []
-        printed: list[tuple[int, float]] = []
-        for x, r in enumerate(table["rows"]):
+        printed: list[tuple[float, float]] = []
+        for at, r in enumerate(table["rows"]):
             if side in r["sides"]:
                 value = r["sides"][side]["measured"][r["sides"][side]["queue"]][metric]
-                points.append((x + aside, value["mean"], value["half"] or 0.0))
+                points.append((at + aside, value["mean"], value["half"] or 0.0))
                 if metric in r["sides"][side]["printed"] and not table["shortened"]:
-                    printed.append((x, r["sides"][side]["printed"][metric]))
+                    printed.append((at if kind == "lines" else at + aside, r["sides"][side]["printed"][metric]))
         colour = COLOURS[n % len(COLOURS)]
-        axis.errorbar([p[0] for p in points], [p[1] for p in points], [p[2] for p in points], color=colour, marker="o", ms=4,
-                      capsize=3, lw=1.4, label=side)  # fmt: skip
+        x, y, half = ([p[i] for p in points] for i in range(3))
+        if kind == "bars":
+            axis.bar(x, y, 0.9 * step, yerr=half, color=colour, alpha=0.75, capsize=3, ecolor="black", label=side)
+        else:
+            line = "-" if kind == "lines" else "none"
+            axis.errorbar(x, y, half, color=colour, ls=line, marker="o", ms=4, capsize=3, lw=1.4, label=side)
         if printed:
-            axis.plot(
-                [p[0] for p in printed],
-                [p[1] for p in printed],
-                "--",
-                color=colour,
-                lw=1,
-                marker="x",
-                label=f"{side}, printed",
-            )
+            x, y = ([p[i] for p in printed] for i in range(2))
+            if kind == "bars":
+                axis.plot(x, y, "D", ms=6, mfc="white", mec="black", zorder=3, label="printed")
+            else:
+                line = "--" if kind == "lines" else "none"
+                axis.plot(x, y, ls=line, lw=1, marker="x", color=colour, label=f"{side}, printed")
+    if kind != "lines":
+        for at in range(len(rows) - 1):
+            axis.axvline(at + 0.5, color="#dddddd", lw=0.8)
+    if kind == "bars":
+        axis.set_ylim(bottom=0)
     axis.set_xticks(range(len(rows)), rows)
-    axis.set_xlabel(
-        {"000": "scenario", "003": "sources", "004": "window, packets", "001": "scenario", "002": "size-load"}[
-            table["paper"]
-        ]
-    )
+    axis.set_xlabel("what is changed" if table["table"] == "control" else name)
     axis.set_ylabel(label)
     axis.set_title(f"{table['paper']}, {table['title']}", fontsize=11)
     axis.grid(axis="y", alpha=0.3)
-    axis.legend(fontsize=8, ncols=2)
+    _legend(figure, axis)
     _save(figure, path)
 
 

@@ -53,11 +53,15 @@ UNITS = {"loss_percent": "loss, %", "loss_bits_percent": "loss, % of bits", "uti
          "loss_second_percent": "loss, second half, %", "average_first": "average, first half", "average_second": "average, second half",
          "partial": "packets cut out"}  # fmt: skip
 FIGURES = {
-    "isred": ("loss_percent", "overflow"),
+    "isred": ("loss_percent", "overflow", "goodput_bytes"),
     "fn-red": ("utilisation_percent", "queue_bits_mean"),
     "gateways": ("sent_bytes", "dropped_bytes"),
     "mred": ("loss_second_percent", "throughput_percent"),
 }
+
+
+#: sides of 003's Figures 3 and 7
+RATES = ("red", "isred")
 
 
 def with_spread(value: dict[str, Any]) -> str:
@@ -149,13 +153,18 @@ def figures(folder: Path, table: dict[str, Any], of: Table) -> list[str]:
         if of.golden_only or not (every or n == middle):
             continue
         series = {}
-        for side, s in list(row["sides"].items())[:4]:
+        for side, s in row["sides"].items():
             runs = load(folder, of, row["row"], side, s["queue"])
             if runs:
                 series[f"{side}, {s['queue']}, seed {min(runs)}"] = runs[min(runs)]
+        title = f"{table['paper']}, {of.title}, row {row['row']}"
         path = Path("report") / f"{name}-queue{'-' + row['row'] if every else ''}.png"
-        plots.over_time(series, f"{table['paper']}, {of.title}, row {row['row']}", folder / path)
+        plots.over_time(series, title, folder / path)
         lines.append(f"![queue over time]({path.name})")
+        if of.program == "isred":
+            path = Path("report") / f"{name}-rates.png"
+            plots.rates_over_time({k: v for k, v in series.items() if k.split(",")[0] in RATES}, title, folder / path)
+            lines.append(f"![packets that are lost and that arrive, each second]({path.name})")
     return lines
 
 

@@ -22,6 +22,7 @@ import gains  # noqa: E402
 import gains_report  # noqa: E402
 import grid_report  # noqa: E402
 import plan  # noqa: E402
+import plots  # noqa: E402
 import ratios  # noqa: E402
 import report  # noqa: E402
 import run as workflow  # noqa: E402
@@ -405,6 +406,35 @@ def test_a_table_that_was_made_again_takes_its_place(tmp_path: Path, monkeypatch
         report.spliced(page, dataclasses.replace(new, paper="000"), [], [])
     with pytest.raises(ValueError, match="0 verdicts"):
         report.spliced(page.replace(f"| {of.paper} | {of.title} |", "| 0 | x |"), of, summary, body)
+
+
+def test_the_figures_show_every_side_and_every_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All six queues of 001 in 001-*-queue, RED and ISRED alone in 003's Figures 3 and 7."""
+    series = {"time": [0, 1], "packets": [1, 2], "average": [0, 1], "arrivals_per_s": [3] * 31, "drops_per_s": [1]}
+    shown: list[list[str]] = []
+    drawn = {"over_time": plots.over_time, "rates_over_time": plots.rates_over_time}
+    for name, draw in drawn.items():
+
+        def noted(of: dict[str, Any], *rest: Any, draw: Any = draw) -> None:
+            shown.append([side.split(",")[0] for side in of])
+            draw(of, *rest)
+
+        monkeypatch.setattr(plots, name, noted)
+    run = {"series": series, "parameters": {"duration": 30}, "experiment": "made up"}
+    monkeypatch.setattr(report, "load", lambda *_: {1: run})
+    for paper, name in (("001", "tables-reno"), ("003", "table1")):
+        of = next(t for t in plan.TABLES if (t.paper, t.name) == (paper, name))
+        value = {
+            "queue": "rtl",
+            "measured": {"rtl": {m: {"mean": 1.0, "half": 0.1} for m in of.metrics}},
+            "printed": {},
+        }
+        table = {"paper": paper, "table": name, "title": of.title, "shortened": False,
+                 "rows": [{"row": row, "sides": dict.fromkeys(of.sides, value)} for row in of.rows]}  # fmt: skip
+        for line in report.figures(tmp_path, table, of):
+            assert (tmp_path / "report" / line.split("(")[1].rstrip(")")).stat().st_size > 1000
+    of_001, of_003 = (next(t for t in plan.TABLES if t.paper == paper) for paper in ("001", "003"))
+    assert shown == [list(of_001.sides), list(of_003.sides), ["red", "isred"]] and len(of_001.sides) == 6
 
 
 @pytest.mark.parametrize("golden_hash,compared,why", [("bb", 10, "different traces"), ("aa", 9, "9 of 10 records")])
