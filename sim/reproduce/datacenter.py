@@ -93,7 +93,7 @@ def _table(tcp: str) -> Table:
 
 
 _SWEEP_NOTES = (
-    "A sweep, of the golden model. At the loads 0.1, 0.4, 0.7 and 0.95 its runs are those that those of the RTL above are compared with, trace by trace.",
+    "A sweep, of the golden model. At the loads 0.1, 0.4, 0.7 and 0.95 its runs are those whose traces the RTL's runs above have to equal.",
     'The paper\'s "reduction factor" is not defined: if it is the mean completion time with JFEPM over that without, the mean gain over 1 − factor is the mean without,'
     " and that is 131 to 277 µs in its 16 rows, less than its round trip of 300 µs.",
 )
