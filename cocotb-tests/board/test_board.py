@@ -24,5 +24,10 @@ def test_ecp5_versa() -> None:
 
 
 @pytest.mark.timeout(600)
+def test_colorlight_5a_75b_registers() -> None:
+    _run("colorlight-5a-75b", "bench_registers")
+
+
+@pytest.mark.timeout(600)
 def test_ecp5_versa_registers() -> None:
     _run("ecp5-versa", "bench_registers")

@@ -5,13 +5,15 @@ import weir.WeirConfig
 
 /** Colorlight 5A-75B, revisions 8.0 and 8.2: LFE5U-25F speed 6, 25 MHz, two RTL8211FD.
   *
-  * The PHYs give the clock and are not to be reset. The button switches the bypass on and off, after 17 ms of rest. The LED
+  * The PHYs give the clock and are not to be reset. The button switches the bypass on and off, after 17 ms of rest. Its pin is the
+  * UART's receiver too: a line that idles is high like a button that nobody presses, and bytes are low for less than 0.1 ms. The LED
   * blinks at 0.9 Hz, with the bypass four times as fast, and is dark without a clock. See `fpga-boards/colorlight-5a-75b`.
   */
 class Colorlight5a75b(c: WeirConfig) extends Component {
   val clk25 = in Bool ()
   val phy_rst_n = out Bool ()
   val button_n = in Bool ()
+  val uart_txd = out Bool ()
   val led_n = out Bool ()
   val eth0, eth1 = RgmiiPins()
 
@@ -23,7 +25,7 @@ class Colorlight5a75b(c: WeirConfig) extends Component {
     val bypass = RegInit(False)
     when(press)(bypass := !bypass)
   })
-  val design = new TwoPorts(c, clocks, Seq(eth0, eth1), switch.bypass, uart = None, rxTaps = 80, txTaps = 0)
+  val design = new TwoPorts(c, clocks, Seq(eth0, eth1), switch.bypass, SerialLine(button_n, uart_txd, baud = 115200), rxTaps = 80, txTaps = 0)
   led_n := !(switch.bypass ? design.lights.heart(23) | design.lights.heart(25))
 }
 

@@ -4,15 +4,14 @@ import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
 import weir.mac.GigabitMac
-import weir.uart.UartPins
 
 /** What both ECP5 boards are: two RGMII ports with MACs, the [[BumpInTheWire]] between them.
   *
-  * With `uart` the cores' registers are reached there, at 1 Mbaud. Without it nothing reaches them: they keep the values of reset,
-  * which are Drop-Tail with the whole buffer, and synthesis takes away what only a host could use.
+  * The cores' registers are reached over a serial line. Until a host does they keep the values of reset, which are Drop-Tail with
+  * the whole buffer.
   */
 class TwoPorts(
-    c: WeirConfig, clocks: BoardClocks, pins: Seq[RgmiiPins], bypass: Bool, uart: Option[UartPins], rxTaps: Int, txTaps: Int)
+    c: WeirConfig, clocks: BoardClocks, pins: Seq[RgmiiPins], bypass: Bool, uart: SerialLine, rxTaps: Int, txTaps: Int)
     extends Area {
   val ports = for (n <- 0 until 2) yield new Area {
     val rgmii = new RgmiiPort(clocks.line, rxTaps, txTaps)
@@ -36,22 +35,13 @@ class TwoPorts(
   for ((port, n) <- ports.zipWithIndex) port.setName(s"port_$n")
 
   val path = new ClockingArea(clocks.core) {
-    private val (rx, tx, around) = uart match {
-      case Some(line) =>
-        val bump = new ServedBump(c, baud = 1000000).setName("bump")
-        bump.io.uart.rxd := line.rxd
-        line.txd := bump.io.uart.txd
-        (bump.io.rx, bump.io.tx, bump.io.bypass)
-      case None =>
-        val bump = new BumpInTheWire(c).setName("bump")
-        bump.io.up.foreach(_ := True)
-        for (signal <- bump.io.csr.flatMap(_.flatten) if signal.isInput) signal := signal.getZero
-        (bump.io.rx, bump.io.tx, bump.io.bypass)
-    }
-    around := bypass
+    val bump = new ServedBump(c, uart.baud).setName("bump")
+    bump.io.uart.rxd := uart.rxd
+    uart.txd := bump.io.uart.txd
+    bump.io.bypass := bypass
     for (n <- 0 until 2) {
-      rx(n) << ports(n).mac.m_axis
-      ports(n).mac.s_axis << tx(n)
+      bump.io.rx(n) << ports(n).mac.m_axis
+      ports(n).mac.s_axis << bump.io.tx(n)
     }
   }
 
@@ -64,3 +54,6 @@ class TwoPorts(
     val sent = Vec(ports.map(port => Lights.lasting(port.mac.s_axis.fire && port.mac.s_axis.tlast, width = 23)))
   }
 }
+
+/** The pins of a serial line, seen from the board: `rxd` comes from the host. */
+case class SerialLine(rxd: Bool, txd: Bool, baud: Int)
