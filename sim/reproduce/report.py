@@ -250,13 +250,16 @@ def report(folder: Path, quick: bool) -> None:
 
 
 def keep(folder: Path) -> None:
-    """Copies the report to the docs."""
+    """Copies the report to the docs, with the tables as JSON."""
     target = ROOT / "docs" / "reproduced"
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
     text = (folder / "report" / "report.md").read_text()
     for name in sorted(set(re.findall(r"\]\(([a-z0-9_-]+\.png)\)", text))):
         shutil.copy(folder / "report" / name, target)
+    for of in TABLES:
+        if (folder / of.paper / f"{of.name}.json").exists():
+            keep_values(folder, of)
     (ROOT / "docs" / "reproduced.md").write_text(re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", text))
 
 
@@ -291,8 +294,13 @@ def spliced(text: str, of: Table, summary: list[str], body: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def keep_values(folder: Path, of: Table) -> None:
+    """The table's values, and of each run of the RTL its cycles, records and the hash of its trace."""
+    shutil.copy(folder / of.paper / f"{of.name}.json", ROOT / "docs" / "reproduced" / f"{of.paper}-{of.name}.json")
+
+
 def splice(folder: Path, of: Table) -> None:
-    """The table, made again or new, in the report of the docs."""
+    """The table, made again or new, in the report of the docs, and its JSON beside it."""
     (folder / "report").mkdir(exist_ok=True)
     summary, body = section(folder, of, json.loads((folder / of.paper / f"{of.name}.json").read_text()), quick=False)
     page = ROOT / "docs" / "reproduced.md"
@@ -300,6 +308,7 @@ def splice(folder: Path, of: Table) -> None:
     page.write_text(spliced(page.read_text(), of, summary, kept))
     for name in re.findall(r"\]\(([a-z0-9_-]+\.png)\)", "\n".join(body)):
         shutil.copy(folder / "report" / name, ROOT / "docs" / "reproduced")
+    keep_values(folder, of)
 
 
 def main() -> int:
