@@ -162,6 +162,7 @@ def build(
     ]
     define = ["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", f"-DVM_TRACE={int(wave)}", f"-DVM_TRACE_VCD={int(wave)}",
               "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0", f'-DWEIR_MODEL_PRESET="{preset}"',
+              f'-DWEIR_MODEL_RTL="{hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()}"',
               f"-DWEIR_MODEL_SKIP_STEP={skip_step(modules)}", f"-DWEIR_MODEL_LEAD={lead(modules)}",
               *(["-DWEIR_MODEL_WAVE"] if wave else []), *(["-DWEIR_MODEL_CHECK"] if check else [])]  # fmt: skip
     if clocks := gates(sources):

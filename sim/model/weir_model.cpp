@@ -584,6 +584,7 @@ WEIR_API weir_model *weir_model_create(void) {
 WEIR_API void weir_model_destroy(weir_model *m) { delete m; }
 
 WEIR_API const char *weir_model_preset(void) { return WEIR_MODEL_PRESET; }
+WEIR_API const char *weir_model_rtl(void) { return WEIR_MODEL_RTL; }
 
 WEIR_API int weir_model_can_wave(void) {
 #ifdef WEIR_MODEL_WAVE

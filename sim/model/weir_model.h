@@ -68,6 +68,9 @@ weir_model *weir_model_create(void);
 void weir_model_destroy(weir_model *m);
 /* Name of the preset that was built in, for instance "full". */
 const char *weir_model_preset(void);
+/* SHA-256, in hexadecimal digits, of the Verilog it was built from: that of all .v files of the preset's directory below
+ * build/rtl/ (gated/, reduced/ or itself), one behind the other. */
+const char *weir_model_rtl(void);
 /* 1 if this build can write waveforms. */
 int weir_model_can_wave(void);
 

@@ -23,8 +23,10 @@ PRINTED_K = 5
 METRICS = ("utilisation_percent", "loss_bits_percent", "queue_bits_mean", "queue_bits_sd", "below_threshold")
 FORMS = ("fn", "fn-quadratic")
 
-_OPTIONS: dict[str, Value] = {"duration": 120, "rate": 20e6, "traffic": "persistent"}
-_NOTE = "A sweep, of the golden model; Table II has its printed rows with the RTL."
+#: the table that the RTL runs, with the same options
+TABLE_II = "table2-20-persistent"
+OPTIONS: dict[str, Value] = {"duration": 120, "sample": 0.1, "rate": 20e6, "traffic": "persistent"}
+_NOTE = "A sweep, of the golden model. Those of its settings that Table II prints are the same runs there, and equal to the RTL's."
 
 
 def fn_row(window: int, t_ms: int) -> str:
@@ -33,17 +35,24 @@ def fn_row(window: int, t_ms: int) -> str:
 
 
 FN = Table(
-    "004", "grid-fn", "The sweep of (Ws, T) at 20 Mb/s, persistent", "fn-red", _OPTIONS,
+    "004", "grid-fn", "The sweep of (Ws, T) at 20 Mb/s, persistent", "fn-red", OPTIONS,
     {fn_row(ws, t): {"ws": ws, "t": t / 1000} for ws in WINDOWS for t in TIMES_MS},
     {form: {"policy": form} for form in FORMS}, {}, METRICS, (), (_NOTE,),
     quick_rows=(fn_row(64, 64), fn_row(64, 216)), quick_sides=("fn",), quick={"duration": 1.5}, golden_only=True,
 )  # fmt: skip
 RED = Table(
-    "004", "grid-red", "The sweep of (k, 3k) of RED at 20 Mb/s, persistent", "fn-red", _OPTIONS,
+    "004", "grid-red", "The sweep of (k, 3k) of RED at 20 Mb/s, persistent", "fn-red", OPTIONS,
     {f"k{k}": {"k": k} for k in PAIRS}, {"red": {"policy": "red"}}, {}, METRICS, (), (_NOTE,),
     quick_rows=("k5", "k10"), quick_sides=("red",), quick={"duration": 1.5}, golden_only=True,
 )  # fmt: skip
 TABLES = (FN, RED)
+
+
+def runs_of(table: Table, row: str) -> tuple[str, str]:
+    """Table and row whose runs a row of a sweep has: a printed setting those of Table II, so that RTL and sweep have the same golden
+    run."""
+    printed = {fn_row(ws, t): f"ws{ws}" for ws, t in PRINTED_T.items()} | {f"k{PRINTED_K}": "all"}
+    return (TABLE_II, printed[row]) if row in printed else (table.name, row)
 
 
 @dataclass(frozen=True)

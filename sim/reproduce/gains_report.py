@@ -17,14 +17,15 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _spread(value: dict[str, Any]) -> str:
-    return f"{number(value['mean'])} ± {number(value['half'])}"
+def with_spread(value: dict[str, Any]) -> str:
+    """mean ± half."""
+    return number(value["mean"]) + (f" ± {number(value['half'])}" if value["half"] is not None else "")
 
 
 def _cell(measured: Any) -> str:
     if measured is None:
         return "none"
-    return _spread(measured) if isinstance(measured, dict) else number(measured)
+    return with_spread(measured) if isinstance(measured, dict) else number(measured)
 
 
 def gain_rows(gains: dict[str, Any]) -> list[str]:
@@ -70,9 +71,9 @@ def sweep_rows(table: dict[str, Any]) -> list[str]:
         cells = [size, load]
         for of in GAINS:
             values = {side: s["measured"][s["queue"]][of] for side, s in r["sides"].items()}
-            cells += [_spread(values[side]) if side in values else "" for side in ("original", "jfepm")]
+            cells += [with_spread(values[side]) if side in values else "" for side in ("original", "jfepm")]
             line = by.get((of, int(size)))
-            cells += [_spread(line["gain_by_load"][load]), _cell(line["by_load"].get(load))] if line else ["", ""]
+            cells += [with_spread(line["gain_by_load"][load]), _cell(line["by_load"].get(load))] if line else ["", ""]
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 

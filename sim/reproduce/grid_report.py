@@ -8,22 +8,32 @@ from typing import Any
 
 import fn_grid
 import plots
-from fn_grid import FORMS, PRINTED_K, PRINTED_T, TIMES_MS, WINDOWS, Point, fn_row
-from gains_report import number
+from fn_grid import FORMS, METRICS, PRINTED_K, PRINTED_T, TIMES_MS, WINDOWS, Point, fn_row
+from gains_report import number, with_spread
+
+
+def _measured(table: dict[str, Any], side: str) -> dict[str, dict[str, Any]]:
+    """By row, as far as it has been run."""
+    rows = {r["row"]: r["sides"][side] for r in table["rows"] if side in r["sides"]}
+    return {row: s["measured"][s["queue"]] for row, s in rows.items()}
 
 
 def _points(table: dict[str, Any], side: str) -> dict[str, Point]:
-    """By row, as far as it has been run."""
-    rows = {r["row"]: r["sides"][side] for r in table["rows"] if side in r["sides"]}
-    return {row: Point.of(s["measured"][s["queue"]]) for row, s in rows.items()}
+    return {row: Point.of(measured) for row, measured in _measured(table, side).items()}
+
+
+def _pairs(table: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """What was measured of RED by k."""
+    return {int(row[1:]): measured for row, measured in _measured(table, "red").items()}
 
 
 def _red(table: dict[str, Any]) -> dict[int, Point]:
-    return {int(row[1:]): p for row, p in _points(table, "red").items()}
+    return {k: Point.of(measured) for k, measured in _pairs(table).items()}
 
 
-def _cells(point: Point | None) -> list[str]:
-    return [number(v) for v in (point.utilisation, point.loss, point.queue)] if point else ["", "", ""]
+def _cells(measured: dict[str, Any] | None) -> list[str]:
+    """Utilisation, loss and queue with their intervals."""
+    return [with_spread(measured[m]) if measured else "" for m in METRICS[:3]]
 
 
 def red_rows(table: dict[str, Any]) -> list[str]:
@@ -31,13 +41,13 @@ def red_rows(table: dict[str, Any]) -> list[str]:
     points = _red(table)
     chosen = fn_grid.red_reference(points)
     lines = ["| k | utilisation, % | loss, % of bits | E(Q), bits | |", "|---|---|---|---|---|"]
-    for k, point in points.items():
+    for k, measured in _pairs(table).items():
         note = "; ".join(
             text
             for text, is_it in (("chosen by the rule", k == chosen), ("the paper's reference", k == PRINTED_K))
             if is_it
         )
-        lines.append(f"| {k} | {' | '.join(_cells(point))} | {note} |")
+        lines.append(f"| {k} | {' | '.join(_cells(measured))} | {note} |")
     return [*lines, "", "" if chosen else "No pair keeps E(Q) at or below Qopt: the rule chooses none."]
 
 
@@ -67,7 +77,7 @@ def fn_rows(table: dict[str, Any], red: dict[str, Any] | None) -> list[str]:
             t = fn_grid.chosen_time(of_window, pairs[k])
             printed = str(PRINTED_T[window]) if form == "fn" else ""
             lines.append(
-                f"| {window} | {form} | {printed} | {t or 'none'} | {' | '.join(_cells(of_window[t] if t else None))} |"
+                f"| {window} | {form} | {printed} | {t or 'none'} | {' | '.join(_cells(_measured(table, form)[fn_row(window, t)] if t else None))} |"
             )
     return lines
 
@@ -86,10 +96,7 @@ def figures(folder: Path, table: dict[str, Any]) -> list[str]:
     name = f"{table['paper']}-{table['table']}"
     if table["table"] == fn_grid.RED.name:
         path = Path("report") / f"{name}.png"
-        pairs = _red(table)
-        plots.against_pairs(
-            [(k, p.utilisation, p.queue) for k, p in pairs.items()], fn_grid.QOPT, table["title"], folder / path
-        )
+        plots.against_pairs(_pairs(table), fn_grid.QOPT, table["title"], folder / path)
         return [f"![utilisation and mean queue against k]({path.name})"]
     for form in FORMS:
         points = _points(table, form)

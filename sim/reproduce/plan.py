@@ -206,14 +206,17 @@ class Run:
     @property
     def file(self) -> str:
         """Path below the folder of the mode."""
-        row = "all" if self.table.name.startswith("table2") and self.side == "red" else self.row  # RED's row is one
-        name = datacenter.runs_of(self.table, self.row)
+        name, row = datacenter.runs_of(self.table, self.row), self.row
+        if self.table in fn_grid.TABLES:
+            name, row = fn_grid.runs_of(self.table, row)
+        elif name.startswith("table2") and self.side == "red":
+            row = "all"  # RED's row is one
         return f"runs/{self.table.paper}/{name}/{row}-{self.side}-{self.queue}-{self.seed}.json"
 
     def options(self, quick: bool) -> dict[str, Value]:
         """Options of the program."""
         t = self.table
-        row = {} if "/all-" in self.file else t.rows[self.row]
+        row = {"k": fn_grid.PRINTED_K} if "/all-" in self.file else t.rows[self.row]
         own = t.options | (t.quick if quick else {}) | row | t.sides[self.side]
         return own | {"queue": self.queue, "seed": self.seed}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -231,12 +231,16 @@ def over_grid(
     _save(figure, path)
 
 
-def against_pairs(points: Sequence[tuple[int, float, float]], qopt: float, title: str, path: Path) -> None:
-    """Utilisation and mean queue of RED's (k, 3k) against k."""
+def against_pairs(points: Mapping[int, Mapping[str, Any]], qopt: float, title: str, path: Path) -> None:
+    """Utilisation and mean queue of RED's (k, 3k) against k, with their intervals."""
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-    ks = [p[0] for p in points]
-    for axis, n, label in ((axes[0], 1, "utilisation, %"), (axes[1], 2, "E(Q), bits")):
-        axis.plot(ks, [p[n] for p in points], marker="o", ms=4, color=COLOURS[0])
+    for axis, metric, label in (
+        (axes[0], "utilisation_percent", "utilisation, %"),
+        (axes[1], "queue_bits_mean", "E(Q), bits"),
+    ):
+        values = [p[metric] for p in points.values()]
+        axis.errorbar([*points], [v["mean"] for v in values], [v["half"] or 0 for v in values], marker="o", ms=4, capsize=3, lw=1.4,
+                      color=COLOURS[0])  # fmt: skip
         axis.set_xlabel("k, packets")
         axis.set_ylabel(label)
         axis.grid(axis="y", alpha=0.3)

@@ -27,7 +27,7 @@ import gains_report
 import grid_report
 import plots
 from experiment import Table
-from gains_report import number
+from gains_report import number, with_spread
 from plan import NOT_RUN, TABLES, Run
 from tables import Disagreement, load, make
 from verdicts import worded
@@ -62,11 +62,6 @@ FIGURES = {
 
 #: sides of 003's Figures 3 and 7
 RATES = ("red", "isred")
-
-
-def with_spread(value: dict[str, Any]) -> str:
-    """mean ± half."""
-    return number(value["mean"]) + (f" ± {number(value['half'])}" if value["half"] is not None else "")
 
 
 def value_rows(table: dict[str, Any]) -> list[str]:
@@ -132,7 +127,19 @@ def cost_rows(table: dict[str, Any]) -> list[str]:
         if records
         else "No run with the RTL. "
     )
-    return [f"{agreed}Wall time: {text}{ratio}. Memory: at most {memory:.0f} MiB."]
+    rtl = f" SHA-256 of the RTL's Verilog: {table['rtl'][:16]}…" if table.get("rtl") else ""
+    return [f"{agreed}Wall time: {text}{ratio}. Memory: at most {memory:.0f} MiB.{spent([table])}{rtl}"]
+
+
+def spent(tables: list[dict[str, Any]]) -> str:
+    """A sentence of the runs and their processor time; empty for tables that do not tell."""
+    of: dict[str, list[float]] = {}
+    for table in tables:
+        for queue, c in table.get("cost", {}).items():
+            runs, cpu = of.get(queue, [0, 0])
+            of[queue] = [runs + c["runs"], cpu + c["cpu_s"]]
+    by_queue = ", ".join(f"{queue} {runs:.0f} in {cpu:,.0f} s" for queue, (runs, cpu) in of.items())
+    return f" Runs and their CPU time: {by_queue}." if of else ""
 
 
 def figures(folder: Path, table: dict[str, Any], of: Table) -> list[str]:
@@ -227,14 +234,17 @@ def report(folder: Path, quick: bool) -> None:
               "Every value is a mean over the seeds ± half of its 95 % interval. `rtl`: the bottleneck is the cycle model of the"
               " core, each of its decisions compared with the golden model. `golden`: the golden model alone. `ns3`: ns-3's own queue.", ""]  # fmt: skip
     summary, body = ["| paper | table | claim | verdict |", "|---|---|---|---|"], []
+    there = []
     for of in TABLES:
         file = folder / of.paper / f"{of.name}.json"
         if not file.exists():
             body += [f"## {of.paper}: {of.title}", "", "Not run.", ""] if not quick else []
             continue
-        verdicts, lines_of = section(folder, of, json.loads(file.read_text()), quick)
+        there.append(json.loads(file.read_text()))
+        verdicts, lines_of = section(folder, of, there[-1], quick)
         summary += verdicts
         body += lines_of
+    lines += [spent(there).strip(), ""] if there else []
     lines += ["## Verdicts", "", *summary, "", *body, "## Not run", ""] + [f"- {k}: {v}." for k, v in NOT_RUN.items()]
     text = "\n".join(lines) + "\n"
     target = folder / "report"

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Runs the papers' experiments as a Snakemake workflow, and says where the report is and what it cost.
 
-    python sim/reproduce/run.py [--quick] [--papers "003 004"] [--table 003/table1] [--without-rtl] [--cores N] [-- more for snakemake]
+    python sim/reproduce/run.py [--quick] [--papers "003 004"] [--table 003/table1] [--without-rtl] [--cores N] [--folder DIR]
+                                [-- more for snakemake]
 
 What has been run is not run again. `--without-rtl` lets the golden model stand for the RTL, which the report says.
+`-- --profile <profile>` runs on a cluster: a profile of Snakemake's, which names its executor, and how many jobs at a time. The
+programs, models and results have to be on a file system that all machines have.
 """
 
 from __future__ import annotations
@@ -44,7 +47,8 @@ def main() -> int:
         "--table", action="append", choices=tables, help="only this table, without the report; several times"
     )
     parser.add_argument("--without-rtl", action="store_true", help="the golden model stands for the RTL")
-    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--cores", type=int, help="of this machine (all); with a profile, of the cluster (as it says)")
+    parser.add_argument("--folder", type=Path, help="of the results (build/reproduce, of a quick slice quick in it)")
     parser.add_argument("more", nargs="*", help="for snakemake")
     a = parser.parse_args()
     known = {t.paper for t in plan.TABLES}
@@ -56,13 +60,15 @@ def main() -> int:
     if why:
         print(f"reproduce: {why}", file=sys.stderr)
         return 1
-    folder = ROOT / "build" / "reproduce" / "quick" if a.quick else ROOT / "build" / "reproduce"
+    folder = a.folder or ROOT / "build" / "reproduce" / ("quick" if a.quick else "")
     folder.mkdir(parents=True, exist_ok=True)
     if not a.table:  # or Snakemake finds it up to date with what there is, and runs nothing that is not there yet
         (folder / "report" / "index.html").unlink(missing_ok=True)
+    elsewhere = any(word.split("=")[0] in ("--profile", "--workflow-profile", "--executor", "-e") for word in a.more)
+    cores = a.cores or (None if elsewhere else os.cpu_count() or 1)
     command: list[str] = [
         str(SNAKEMAKE), "--snakefile", str(ROOT / "sim" / "reproduce" / "Snakefile"), "--directory", str(folder),
-        *([] if sys.stderr.isatty() else ["--quiet", "rules"]), "--cores", str(a.cores), "--rerun-triggers", "mtime", "params", "--rerun-incomplete", "--config",
+        *([] if sys.stderr.isatty() else ["--quiet", "rules"]), *(["--cores", str(cores)] if cores else []), "--rerun-triggers", "mtime", "params", "--rerun-incomplete", "--config",
         f"mode={'quick' if a.quick else 'full'}", f"python={sys.executable}",
     ]  # fmt: skip
     command += ["papers=" + "+".join(f"p{p}" for p in a.papers.split())] if a.papers else []
@@ -72,11 +78,11 @@ def main() -> int:
     begin = time.monotonic()
     code = subprocess.run(command, check=False).returncode
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    print(
-        f"reproduce: {time.monotonic() - begin:.0f} s, CPU time {spent.ru_utime + spent.ru_stime:.0f} s, {a.cores} cores"
-    )
-    if code == 0 and not a.table:
-        print(f"{(folder / 'report' / 'index.html').relative_to(ROOT)}")
+    here = f"{cores} cores" if cores else "of this machine; the report has that of the runs"
+    print(f"reproduce: {time.monotonic() - begin:.0f} s, CPU time {spent.ru_utime + spent.ru_stime:.0f} s, {here}")
+    page = folder / "report" / "index.html"
+    if code == 0 and page.exists() and not a.table:
+        print(page.relative_to(ROOT) if page.is_relative_to(ROOT) else page)
     return code
 
 

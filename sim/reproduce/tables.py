@@ -44,14 +44,20 @@ def load(folder: Path, table: Table, row: str, side: str, queue: str) -> dict[in
 
 
 def same_trace(runs: dict[str, dict[int, dict[str, Any]]], where: str) -> int:
-    """RTL and golden model of each seed: the same trace; every record of the RTL compared. Answers how many records."""
+    """RTL and golden model of each seed: the same trace; every record of the RTL compared. Answers how many records.
+
+    Raises:
+        Disagreement: they differ, or a run of the RTL has none of the golden model beside it
+    """
     records = 0
     for seed, run in runs.get("rtl", {}).items():
         core = run["core"]
         if core["compared"] != core["records"]:
             raise Disagreement(f"{where}, seed {seed}: {core['compared']} of {core['records']} records compared")
         other = runs.get("golden", {}).get(seed)
-        if other and other["core"]["trace_hash"] != core["trace_hash"]:
+        if other is None:
+            raise Disagreement(f"{where}, seed {seed}: no run of the golden model beside the RTL's")
+        if other["core"]["trace_hash"] != core["trace_hash"]:
             raise Disagreement(f"{where}, seed {seed}: RTL and golden model have different traces")
         records += int(core["records"])
     return records
@@ -87,6 +93,29 @@ def one_row(folder: Path, table: Table, row: str, sides: tuple[str, ...]) -> tup
     return out, chosen
 
 
+def cost(folder: Path, table: Table, sides: tuple[str, ...]) -> dict[str, dict[str, float]]:
+    """Runs and their processor time, s, by queue; a run that several rows have counts once."""
+    files = {
+        (q, Run(table, row, side, q, s).file)
+        for row in table.rows for side in sides for q in queues_of(table, side) for s in SEEDS
+    }  # fmt: skip
+    out: dict[str, dict[str, float]] = {}
+    for queue, file in sorted(files):
+        if (folder / file).exists():
+            of = out.setdefault(queue, {"runs": 0, "cpu_s": 0.0})
+            of["runs"] += 1
+            of["cpu_s"] += json.loads((folder / file).read_text())["cpu_s"]
+    return out
+
+
+def one_rtl(rows: list[dict[str, Any]], where: str) -> str | None:
+    """SHA-256 of the Verilog that all runs of the RTL had; nothing without one. Raises Disagreement if they had several."""
+    found = {c["rtl"] for r in rows for s in r["sides"].values() for c in s["core"].values()}
+    if len(found) > 1:
+        raise Disagreement(f"{where}: its runs had {len(found)} versions of the RTL; remove those that are older")
+    return found.pop() if found else None
+
+
 def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
     """The table. Raises Disagreement."""
     rows, runs = [], {}
@@ -113,4 +142,5 @@ def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
     over_loads = gains.gains(table, runs) if table.program == "datacenter" and runs else None
     return {"paper": table.paper, "table": table.name, "title": table.title, "options": table.options | shortened,
             "shortened": bool(shortened), "seeds": list(SEEDS), "rows": rows, "claims": claims, "notes": list(table.notes),
-            "rows_of_the_paper": len(table.rows), "gains": over_loads}  # fmt: skip
+            "rows_of_the_paper": len(table.rows), "gains": over_loads,
+            "rtl": one_rtl(rows, f"{table.paper} {table.name}"), "cost": cost(folder, table, sides)}  # fmt: skip

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,6 +15,7 @@ from weir_sim.frames import ECT0, NOT_ECT, udp_frame
 from weir_sim.trace import RECORD, decode
 
 MAGIC = 0x57454952
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def cycle(ns: int) -> int:
@@ -293,3 +297,10 @@ def test_model_without_waveforms_says_so() -> None:
     lib = native.load("full")
     assert lib.weir_model_can_wave() == 0
     assert native.ffi.string(lib.weir_model_preset()) == b"full"
+
+
+def test_a_model_knows_its_rtl() -> None:
+    """As `sha256sum` has it of the Verilog of that preset."""
+    verilog = sorted((ROOT / "build" / "rtl" / "gated" / "full").glob("*.v"))
+    told = native.ffi.string(native.load("full").weir_model_rtl()).decode()
+    assert told == hashlib.sha256(b"".join(path.read_bytes() for path in verilog)).hexdigest() and verilog

@@ -284,6 +284,14 @@ def test_bad_input_is_one_line_and_a_code(program: str, words: list[str], code: 
     assert not done.stdout
 
 
+def test_a_result_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A name that is taken by a directory: the error, and no half of a file beside it."""
+    (tmp_path / "x.json").mkdir()
+    words = ["--queue=golden", "--duration=0.2", f"--out={tmp_path / 'x.json'}"]
+    assert "x.json cannot be written" in run("gateways", *words, code=1).stderr
+    assert [f.name for f in tmp_path.iterdir()] == ["x.json"]
+
+
 def test_a_model_that_is_not_one_is_refused(tmp_path: Path) -> None:
     """A file that is no library, and a library without the functions."""
     (tmp_path / "x.so").write_text("no")

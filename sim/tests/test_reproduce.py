@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import hashlib
 import json
+import re
 import subprocess
 import sys
 import time
@@ -120,7 +122,12 @@ def test_the_sweeps_of_paper_004_are_those_of_its_section_iv() -> None:
     settings = {(o["ws"], o["t"]) for o in fn_grid.FN.rows.values()}
     assert settings >= {(o["ws"], o["t"]) for o in plan.TABLES[2].rows.values()}
     files = {run.file for run in plan.runs(False, ("004",)) if run.table in fn_grid.TABLES}
-    assert len(files) == 3 * (2 * 96 + 30), "each setting has runs of its own"
+    assert len(files) == 3 * (2 * 96 + 30), "no two settings have a run in common"
+    table = next(t for t in plan.TABLES if t.name == fn_grid.TABLE_II)
+    compared = {r.file for r in plan.runs(False, ("004",)) if r.table is table and r.queue == "golden"}
+    assert compared <= files and len(compared) == 3 * (2 * 8 + 1), (
+        "all that the RTL runs at 20 Mb/s is in the sweeps, as the same runs"
+    )
 
 
 def test_the_rtl_runs_every_row_of_papers_001_to_004() -> None:
@@ -175,7 +182,7 @@ def test_the_report_of_the_sweeps_names_the_choice(tmp_path: Path) -> None:
 
     def row(name: str, side: str, *values: float) -> dict[str, Any]:
         metrics = dict(zip(fn_grid.METRICS, [*values, 0, 0], strict=True))
-        return {"row": name, "sides": {side: {"queue": "golden", "measured": {"golden": {m: {"mean": v} for m, v in metrics.items()}}}}}  # fmt: skip
+        return {"row": name, "sides": {side: {"queue": "golden", "measured": {"golden": {m: {"mean": v, "half": v / 100} for m, v in metrics.items()}}}}}  # fmt: skip
 
     red = {"paper": "004", "table": "grid-red", "title": "made up", "rows": [row("k5", "red", 72, 4, 90_000), row("k9", "red", 80, 3, 2e5)]}  # fmt: skip
     found = {"paper": "004", "table": "grid-fn", "title": "made up", "rows": [
@@ -185,10 +192,10 @@ def test_the_report_of_the_sweeps_names_the_choice(tmp_path: Path) -> None:
     lines = grid_report.rows(tmp_path, found)
     assert (
         "RED with k = 5, which the rule chooses of RED's (4 %)" in lines[0]
-        and lines[-1] == "| 64 | fn | 216 | 27 | 83 | 3 | 90,000 |"
+        and lines[-1] == "| 64 | fn | 216 | 27 | 83 ± 0.83 | 3 ± 0.03 | 90,000 ± 900 |"
     )
     assert any(
-        line.startswith("| 5 | 72 | 4 | 90,000 | chosen by the rule; the paper's")
+        line.startswith("| 5 | 72 ± 0.72 | 4 ± 0.04 | 90,000 ± 900 | chosen by the rule; the paper's")
         for line in grid_report.rows(tmp_path, red)
     )
     for table in (red, found):
@@ -316,7 +323,9 @@ def test_a_sweep_of_paper_002_has_a_line_for_each_load_and_its_figures(tmp_path:
                 file = tmp_path / plan.Run(table, row, side, "golden", seed).file
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(
-                    json.dumps({"results": rest | run["results"], "wall_s": 1.0, "memory_kib": 1024, "core": {}})
+                    json.dumps(
+                        {"results": rest | run["results"], "wall_s": 1.0, "cpu_s": 1.5, "memory_kib": 1024, "core": {}}
+                    )
                 )
     made = json.loads(json.dumps(tables.make(tmp_path, table, quick=False)))
     summary, body = report.section(tmp_path, table, made, quick=False)
@@ -342,7 +351,8 @@ def result(dropped: int, trace_hash: str, compared: int = 10) -> dict[str, Any]:
     names = ("arrived", "dropped", "loss_percent", "overflow", "average_sd")
     return {
         "results": dict.fromkeys(names, 0) | {"dropped": dropped, "loss_percent": dropped}, "goodput_bytes": 5, "wall_s": 1.0,
-        "memory_kib": 1024, "core": {"trace_hash": trace_hash, "records": 10, "compared": compared, "cycles": 1},
+        "cpu_s": 1.5, "memory_kib": 1024,
+        "core": {"trace_hash": trace_hash, "records": 10, "compared": compared, "cycles": 1, "rtl": "01" * 32},
     }  # fmt: skip
 
 
@@ -379,6 +389,22 @@ def test_a_run_that_several_rows_are_compared_with_counts_once(tmp_path: Path) -
         core["trace_hash"] = "cc"
     made["rows"].append(other)
     assert report.cost_rows(made)[0].startswith("90 records of the RTL, all equal to the golden model's (9 cycles). ")
+
+
+def test_a_table_says_which_rtl_it_is_of_and_what_it_cost(tmp_path: Path) -> None:
+    """Two sides, three seeds, two queues, 1.5 s each; a run of another RTL among them is no part of a table."""
+    write(tmp_path, "aa")
+    made = tables.make(tmp_path, plan.TABLES[0], quick=False)
+    assert made["rtl"] == "01" * 32 and made["cost"] == {q: {"runs": 6, "cpu_s": 9.0} for q in ("golden", "rtl")}
+    line = report.cost_rows(made)[0]
+    assert line.endswith(
+        " Runs and their CPU time: golden 6 in 9 s, rtl 6 in 9 s. SHA-256 of the RTL's Verilog: 0101010101010101…"
+    )
+    assert report.spent([made, made]) == " Runs and their CPU time: golden 12 in 18 s, rtl 12 in 18 s."
+    file = tmp_path / plan.Run(plan.TABLES[0], "30", "red", "rtl", 2).file
+    file.write_text(file.read_text().replace("01" * 32, "02" * 32))
+    with pytest.raises(tables.Disagreement, match="2 versions of the RTL"):
+        tables.make(tmp_path, plan.TABLES[0], quick=False)
 
 
 def test_a_table_that_was_made_again_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -447,6 +473,32 @@ def test_a_table_is_refused_if_rtl_and_golden_model_differ(
         tables.make(tmp_path, plan.TABLES[0], quick=False)
 
 
+def test_a_run_of_the_rtl_needs_one_of_the_golden_model(tmp_path: Path) -> None:
+    """Nothing that was not compared."""
+    write(tmp_path, "aa")
+    (tmp_path / plan.Run(plan.TABLES[0], "30", "isred", "golden", 3).file).unlink()
+    with pytest.raises(tables.Disagreement, match="30, isred, seed 3: no run of the golden model"):
+        tables.make(tmp_path, plan.TABLES[0], quick=False)
+
+
+@pytest.mark.parametrize("name", ["004/table2-20-persistent", "002/tables-newreno"])
+def test_the_workflow_makes_a_table_of_all_its_runs(tmp_path: Path, name: str) -> None:
+    """Also of those that a sweep has too."""
+    command = [
+        sys.executable,
+        ROOT / "sim" / "reproduce" / "run.py",
+        "--folder",
+        tmp_path,
+        "--table",
+        name,
+        "--",
+        "--dry-run",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    planned = {r.file for r in plan.runs(False) if f"{r.table.paper}/{r.table.name}" == name}
+    assert set(re.findall(r"^run +(\d+)$", done.stdout + done.stderr, re.MULTILINE)) == {str(len(planned))}
+
+
 def test_the_ratio_is_of_wall_times(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A run of 003 for real; and the arithmetic: 2 s of 0.5 are 4.0 times, 3 s of processors 6.0, in turns 5.0."""
     done = subprocess.run(
@@ -487,6 +539,26 @@ def test_bad_input_is_one_line() -> None:
     assert done.returncode == 2 and "not one of 000, 001" in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_a_profile_runs_it_elsewhere(tmp_path: Path) -> None:
+    """Two runs as jobs of a cluster, whose queue is a shell: what is submitted runs by itself, and the results are those of the same run."""
+    submit = tmp_path / "submit.sh"
+    submit.write_text(f'echo "$1" >> {tmp_path}/submitted\nsetsid sh "$1" > {tmp_path}/$$.log 2>&1 &\necho $!\n')
+    (tmp_path / "profile").mkdir()
+    (tmp_path / "profile" / "config.yaml").write_text(
+        f"executor: cluster-generic\ncluster-generic-submit-cmd: sh {submit}\njobs: 2\nlatency-wait: 30\nseconds-between-status-checks: 1\n"
+    )
+    wanted = [plan.Run(plan.TABLES[0], "15", "red", queue, 1).file for queue in ("rtl", "golden")]
+    done = subprocess.run(
+        [sys.executable, ROOT / "sim" / "reproduce" / "run.py", "--quick", "--folder", tmp_path / "results",
+         "--", "--profile", tmp_path / "profile", "--", *wanted],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert len((tmp_path / "submitted").read_text().splitlines()) == 2
+    rtl, golden = (json.loads((tmp_path / "results" / file).read_text())["core"] for file in wanted)
+    assert rtl["compared"] == rtl["records"] > 1000 and rtl["trace_hash"] == golden["trace_hash"]
+
+
 def test_the_quick_slice_runs_with_the_rtl() -> None:
     """`make reproduce QUICK=1`: every table but the sweeps has RTL runs whose records were all compared, and there is a report."""
     folder = ROOT / "build" / "reproduce" / "quick"
@@ -501,6 +573,10 @@ def test_the_quick_slice_runs_with_the_rtl() -> None:
     assert {t["paper"] for t in made} == {"000", "001", "002", "003", "004"}
     sweeps = [t for t in made if t["table"].startswith("grid-")]
     assert len(sweeps) == len(fn_grid.TABLES) and all(len(t["rows"]) == 2 for t in sweeps), "of the golden model"
+    verilog = ROOT / "build" / "rtl" / "gated" / "network"
+    network = hashlib.sha256(b"".join(f.read_bytes() for f in sorted(verilog.glob("*.v")))).hexdigest()
+    for t in made:
+        assert t["rtl"] == network or t in sweeps or t["paper"] in ("000", "002"), "network-jumbo runs those"
     for t in [t for t in made if t not in sweeps]:
         sides = [s for r in t["rows"] for s in r["sides"].values()]
         assert sides and all(s["queue"] == "rtl" and s["records_compared"] > 1000 for s in sides)

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <iostream>
 
 #include "../tcp/tcp-classic.h"
@@ -108,7 +107,7 @@ class Experiment {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return "{\"experiment\": \"datacenter\",\n\"parameters\": " + o_.json() + ",\n\"results\": " + results() +
-           ",\n\"core\": " + (o_.text("queue") == "ns3" ? "null" : tree_->json()) + ",\n\"wall_s\": " + jsonNumber(wall_) +
+           ",\n\"core\": " + (o_.text("queue") == "ns3" ? "null" : tree_->json(rtlMember(o_))) + ",\n\"wall_s\": " + jsonNumber(wall_) +
            ", \"cpu_s\": " + jsonNumber(processorTime(usage)) + ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) + ",\n\"series\": {}}\n";
   }
 
@@ -196,14 +195,7 @@ int main(int count, char **words) {
   try {
     Experiment experiment(o);
     experiment.run();
-    const std::string &path = o.text("out");
-    if (path.empty()) {
-      std::cout << experiment.json();
-    } else {
-      std::ofstream file(path);
-      file << experiment.json();
-      if (!file.flush()) throw std::runtime_error(path + " cannot be written");
-    }
+    writeResult(o.text("out"), experiment.json());
     Simulator::Destroy();
     return 0;
   } catch (const std::exception &e) {

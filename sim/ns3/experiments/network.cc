@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 
 #include "../tcp/tcp-classic.h"
+#include "../weir/cycle-model.h"
 #include "../weir/frames.h"
 #include "edges.h"
 #include "ns3/config.h"
@@ -93,7 +95,8 @@ class Network {
                     (unsigned long long)t.departureHash);
       core = "{\"cycles\": " + std::to_string(t.cycles) + ", \"evaluated\": " + std::to_string(t.evaluated) +
              ", \"records\": " + std::to_string(t.arrivals + t.departures) +
-             ", \"compared\": " + std::to_string(t.compared) + ", \"trace_hash\": \"" + hash + "\"}";
+             ", \"compared\": " + std::to_string(t.compared) + ", \"trace_hash\": \"" + hash + "\"" +
+             rtlMember(options_) + "}";
     }
     return "{\"experiment\": " + jsonText(config_.name) + ",\n\"parameters\": " + options_.json() +
            ",\n\"results\": " + log_.json(config_.queue.rate, config_.duration, config_.queue.overhead) +
@@ -236,6 +239,26 @@ void checkCommon(const Options &options) {
   options.only("model", options.text("queue") == "rtl", "--queue rtl");
 }
 
+void writeResult(const std::string &path, const std::string &json) {
+  if (path.empty()) {
+    std::cout << json;
+    return;
+  }
+  const std::string part = path + ".part";
+  std::ofstream file(part);
+  file << json;
+  file.close();
+  if (!file || std::rename(part.c_str(), path.c_str()) != 0) {
+    std::remove(part.c_str());
+    throw std::runtime_error(path + " cannot be written");
+  }
+}
+
+std::string rtlMember(const Options &options) {
+  if (options.text("queue") != "rtl") return "";
+  return ", \"rtl\": " + jsonText(CycleModel::load(options.text("model"), options.text("core")).rtl());
+}
+
 int runNetwork(const Options &options, NetworkConfig config) {
   checkCommon(options);
   try {
@@ -246,14 +269,7 @@ int runNetwork(const Options &options, NetworkConfig config) {
     Network network(options, config);
     network.build();
     network.run();
-    const std::string &path = options.text("out");
-    if (path.empty()) {
-      std::cout << network.json();
-    } else {
-      std::ofstream file(path);
-      file << network.json();
-      if (!file.flush()) throw std::runtime_error(path + " cannot be written");
-    }
+    writeResult(options.text("out"), network.json());
     Simulator::Destroy();
     return 0;
   } catch (const std::exception &e) {

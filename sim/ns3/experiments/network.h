@@ -64,6 +64,13 @@ void checkCommon(const Options &options);
 /// User and system time, s, of all threads.
 double processorTime(const rusage &usage);
 
+/// Writes a result to a file, whole or not at all; empty path: to standard output. Throws std::runtime_error.
+void writeResult(const std::string &path, const std::string &json);
+
+/// Of a run with the RTL the member `rtl` of the result's `core`, with a comma before it: the SHA-256 of the Verilog that the
+/// cycle model was built from.
+std::string rtlMember(const Options &options);
+
 /// Builds the network, runs it, writes the result to --out. Answers the program's exit code; what fails is one line.
 int runNetwork(const Options &options, NetworkConfig config);
 

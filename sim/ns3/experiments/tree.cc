@@ -142,7 +142,7 @@ void Tree::finish() {
   for (const auto &device : uplinks) device->Finish();
 }
 
-std::string Tree::json() const {
+std::string Tree::json(const std::string &more) const {
   uint64_t cycles = 0, evaluated = 0, records = 0, compared = 0, split = 0, packets = 0;
   std::string hash;
   for (uint32_t rack = 0; rack < uplinks.size(); ++rack) {
@@ -159,7 +159,7 @@ std::string Tree::json() const {
   return "{\"cycles\": " + std::to_string(cycles) + ", \"evaluated\": " + std::to_string(evaluated) +
          ", \"records\": " + std::to_string(records) + ", \"compared\": " + std::to_string(compared) +
          ", \"split_frames_compared\": " + std::to_string(split) + ", \"uplink_packets\": " + std::to_string(packets) +
-         ", \"trace_hash\": \"" + hash + "\"}";
+         ", \"trace_hash\": \"" + hash + "\"" + more + "}";
 }
 
 }  // namespace weirsim

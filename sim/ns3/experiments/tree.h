@@ -47,7 +47,7 @@ class Tree {
   /// After the simulation: compares what is left.
   void finish();
   /// JSON of what the cores did: of those that are RTL cycles, records and comparisons; the hash of all uplinks.
-  std::string json() const;
+  std::string json(const std::string &more) const;
 
  private:
   /// A switch gives what comes in at a device to the device that `port` answers for a rack and a host of it.

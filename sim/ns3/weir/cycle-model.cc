@@ -28,6 +28,7 @@ CycleModel open(const std::string &path) {
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw std::runtime_error("the cycle model cannot be loaded: " + std::string(dlerror()));
   CycleModel m;
+  find(library, path, "rtl", m.rtl);
   find(library, path, "create", m.create);
   find(library, path, "destroy", m.destroy);
   find(library, path, "set", m.set);

@@ -10,6 +10,7 @@ namespace weirsim {
 
 /// The functions of weir_model.h by their names without `weir_model_`.
 struct CycleModel {
+  decltype(&weir_model_rtl) rtl;
   decltype(&weir_model_create) create;
   decltype(&weir_model_destroy) destroy;
   decltype(&weir_model_set) set;
