@@ -23,36 +23,52 @@ PRINTED_K = 5
 METRICS = ("utilisation_percent", "loss_bits_percent", "queue_bits_mean", "queue_bits_sd", "below_threshold")
 FORMS = ("fn", "fn-quadratic")
 
-#: the table that the RTL runs, with the same options
-TABLE_II = "table2-20-persistent"
-OPTIONS: dict[str, Value] = {"duration": 120, "sample": 0.1, "rate": 20e6, "traffic": "persistent"}
-_NOTE = "A sweep, of the golden model. Those of its settings that Table II prints are the same runs there, and equal to the RTL's."
-
 
 def fn_row(window: int, t_ms: int) -> str:
     """Name of a setting of FN."""
     return f"ws{window}-t{t_ms}"
 
 
-FN = Table(
-    "004", "grid-fn", "The sweep of (Ws, T) at 20 Mb/s, persistent", "fn-red", OPTIONS,
-    {fn_row(ws, t): {"ws": ws, "t": t / 1000} for ws in WINDOWS for t in TIMES_MS},
-    {form: {"policy": form} for form in FORMS}, {}, METRICS, (), (_NOTE,),
-    quick_rows=(fn_row(64, 64), fn_row(64, 216)), quick_sides=("fn",), quick={"duration": 1.5}, golden_only=True,
-)  # fmt: skip
-RED = Table(
-    "004", "grid-red", "The sweep of (k, 3k) of RED at 20 Mb/s, persistent", "fn-red", OPTIONS,
-    {f"k{k}": {"k": k} for k in PAIRS}, {"red": {"policy": "red"}}, {}, METRICS, (), (_NOTE,),
-    quick_rows=("k5", "k10"), quick_sides=("red",), quick={"duration": 1.5}, golden_only=True,
-)  # fmt: skip
-TABLES = (FN, RED)
+def table_two(rate: int) -> str:
+    """The name of the table that the RTL runs, with the same options."""
+    return f"table2-{rate}-persistent"
+
+
+def options(rate: int) -> dict[str, Value]:
+    """Of a sweep, and of that table."""
+    return {"duration": 120, "sample": 0.1, "rate": rate * 1e6, "traffic": "persistent"}
+
+
+def _sweep(kind: str, rate: int, quick_rows: tuple[str, ...]) -> Table:
+    """All settings of FN, or of RED, at a rate in Mb/s."""
+    what, sides = ("(Ws, T)", FORMS) if kind == "fn" else ("(k, 3k) of RED", ("red",))
+    rows: dict[str, dict[str, Value]] = {f"k{k}": {"k": k} for k in PAIRS}
+    if kind == "fn":
+        rows = {fn_row(ws, t): {"ws": ws, "t": t / 1000} for ws in WINDOWS for t in TIMES_MS}
+    return Table(
+        "004", f"grid-{kind}" + ("" if rate == 20 else f"-{rate}"), f"The sweep of {what} at {rate} Mb/s, persistent", "fn-red",
+        options(rate), rows, {side: {"policy": side} for side in sides}, {}, METRICS, (),
+        ("A sweep, of the golden model. The settings that Table II prints are the same runs as there, where the RTL is compared with them.",),
+        quick_rows=quick_rows, quick_sides=sides[:1], quick={"duration": 1.5}, golden_only=True,
+    )  # fmt: skip
+
+
+FN, RED = _sweep("fn", 20, (fn_row(64, 64), fn_row(64, 216))), _sweep("red", 20, ("k5", "k10"))
+FN_10, RED_10 = _sweep("fn", 10, ()), _sweep("red", 10, ())
+TABLES = (FN, RED, FN_10, RED_10)
 
 
 def runs_of(table: Table, row: str) -> tuple[str, str]:
     """Table and row whose runs a row of a sweep has: a printed setting those of Table II, so that RTL and sweep have the same golden
     run."""
     printed = {fn_row(ws, t): f"ws{ws}" for ws, t in PRINTED_T.items()} | {f"k{PRINTED_K}": "all"}
-    return (TABLE_II, printed[row]) if row in printed else (table.name, row)
+    rate = 10 if table in (FN_10, RED_10) else 20
+    return (table_two(rate), printed[row]) if row in printed else (table.name, row)
+
+
+def pairs_of(table: Table) -> Table:
+    """The sweep of RED whose reference the rule takes for a sweep of FN."""
+    return RED_10 if table is FN_10 else RED
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,10 @@ _CLAIMS = (
 )  # fmt: skip
 
 
+#: options that RED does not have
+OF_MRED = ("low", "high")
+
+
 def _printed() -> dict[str, float]:
     return {f"{side} {name}": v for side, values in _PRINTED.items() for name, v in zip(_NAMES, values, strict=True)}
 

@@ -217,6 +217,8 @@ class Run:
         """Options of the program."""
         t = self.table
         row = {"k": fn_grid.PRINTED_K} if "/all-" in self.file else t.rows[self.row]
+        if t.program == "mred" and self.side == "red":
+            row = {name: value for name, value in row.items() if name not in mred.OF_MRED}
         own = t.options | (t.quick if quick else {}) | row | t.sides[self.side]
         return own | {"queue": self.queue, "seed": self.seed}
 

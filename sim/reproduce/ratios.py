@@ -34,9 +34,18 @@ class Case:
 
 CASES = (
     Case("003", "RED, 30 sources, 30 s", "isred", ("--policy=red", "--duration=30")),
-    Case("004", "RED, 20 Mb/s, persistent, 5 s", "fn-red", ("--policy=red", "--duration=5")),
-    Case("001", "RED with ECN, scenario A, 3 s", "gateways", ("--gateway=red-ecn", "--duration=3")),
-    Case("001", "RED, scenario A, 3 s", "gateways", ("--gateway=red", "--duration=3")),
+    *(
+        Case("004", f"RED, {rate} Mb/s, {traffic}, 20 s", "fn-red",
+             ("--policy=red", "--duration=20", f"--rate={rate}e6", f"--traffic={traffic}"))
+        for rate in (20, 10)
+        for traffic in ("persistent", "sessions", "fed")
+    ),
+    *(
+        Case("001", f"{gateway}, scenario {scenario}, 6 s", "gateways",
+             (f"--gateway={gateway}", f"--scenario={scenario}", "--duration=6"))
+        for gateway in ("drop-tail", "red", "red-ecn")
+        for scenario in "AF"
+    ),
     Case("000", "RED, 50 s", "mred", ("--side=red", "--duration=50")),
     *(
         Case("002", f"{size} bytes, load {load}", "datacenter",
@@ -57,7 +66,8 @@ class Cost:
 
 def run(case: Case, queue: str, thread: str) -> Cost:
     """One run; its own clock. Ends the program if it fails."""
-    command = [str(PROGRAMS / case.program), *case.options, f"--queue={queue}", f"--thread={thread}"]
+    command = [str(PROGRAMS / case.program), *case.options, f"--queue={queue}"]
+    command += [f"--thread={thread}"] if queue == "rtl" else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"ratios: {case.program}: {done.stderr.strip()}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import html
+import itertools
 import json
 import re
 import shutil
@@ -25,11 +26,12 @@ import datacenter
 import fn_grid
 import gains_report
 import grid_report
+import plan
 import plots
 from experiment import Table
 from gains_report import number, with_spread
 from plan import NOT_RUN, TABLES, Run
-from tables import Disagreement, load, make
+from tables import Disagreement, cost, load, make
 from verdicts import worded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +80,7 @@ def value_rows(table: dict[str, Any]) -> list[str]:
     for r in table["rows"]:
         for side, s in r["sides"].items():
             for queue, measured in s["measured"].items():
-                if queue == "golden" and "rtl" in s["measured"]:
+                if queue == "golden" and s["queue"] == "rtl":
                     continue  # the same trace, record for record
                 cells = [r["row"], side, queue]
                 for m in metrics:
@@ -86,6 +88,28 @@ def value_rows(table: dict[str, Any]) -> list[str]:
                     cells.append(with_spread(measured[m]) if m in measured else "")
                 lines.append("| " + " | ".join(cells) + " |")
     return lines
+
+
+def order_rows(table: dict[str, Any]) -> list[str]:
+    """A line for each row and printed metric: its sides from the most to the least, as printed and as measured."""
+    lines = ["| row | of | order, printed | order, measured |", "|---|---|---|---|"]
+    for r in table["rows"]:
+        for m in dict.fromkeys(m for s in r["sides"].values() for m in s["printed"]):
+            printed = {side: (s["printed"][m], 0.0) for side, s in r["sides"].items()}
+            values = {side: s["measured"][s["queue"]][m] for side, s in r["sides"].items()}
+            measured = {side: (v["mean"], v["half"] or 0.0) for side, v in values.items()}
+            lines.append(f"| {r['row']} | {UNITS.get(m, m)} | {ordered(printed)} | {ordered(measured)} |")
+    return lines
+
+
+def ordered(values: dict[str, tuple[float, float]]) -> str:
+    """Names from the most to the least; `=` between two whose intervals (mean, half) overlap."""
+    names = sorted(values, key=lambda name: -values[name][0])
+    text = names[0]
+    for above, name in itertools.pairwise(names):
+        apart = values[above][0] - values[name][0] > values[above][1] + values[name][1]
+        text += f" > {name}" if apart else f" = {name}"
+    return text
 
 
 def claim_rows(table: dict[str, Any]) -> list[str]:
@@ -128,18 +152,13 @@ def cost_rows(table: dict[str, Any]) -> list[str]:
         else "No run with the RTL. "
     )
     rtl = f" SHA-256 of the RTL's Verilog: {table['rtl'][:16]}…" if table.get("rtl") else ""
-    return [f"{agreed}Wall time: {text}{ratio}. Memory: at most {memory:.0f} MiB.{spent([table])}{rtl}"]
+    return [f"{agreed}Wall time: {text}{ratio}. Memory: at most {memory:.0f} MiB.{spent(table.get('cost', {}))}{rtl}"]
 
 
-def spent(tables: list[dict[str, Any]]) -> str:
+def spent(cost: dict[str, dict[str, float]]) -> str:
     """A sentence of the runs and their processor time; empty for tables that do not tell."""
-    of: dict[str, list[float]] = {}
-    for table in tables:
-        for queue, c in table.get("cost", {}).items():
-            runs, cpu = of.get(queue, [0, 0])
-            of[queue] = [runs + c["runs"], cpu + c["cpu_s"]]
-    by_queue = ", ".join(f"{queue} {runs:.0f} in {cpu:,.0f} s" for queue, (runs, cpu) in of.items())
-    return f" Runs and their CPU time: {by_queue}." if of else ""
+    by_queue = ", ".join(f"{queue} {of['runs']:.0f} in {of['cpu_s']:,.0f} s" for queue, of in cost.items())
+    return f" Runs and their CPU time: {by_queue}." if cost else ""
 
 
 def figures(folder: Path, table: dict[str, Any], of: Table) -> list[str]:
@@ -213,6 +232,8 @@ def section(folder: Path, of: Table, table: dict[str, Any], quick: bool) -> tupl
         body += grid_report.rows(folder, table)
     else:
         body += gains_report.sweep_rows(table) if of in datacenter.SWEEPS else value_rows(table)
+    if of.program == "gateways":
+        body += ["", "The order of the queues; `=` where intervals overlap:", "", *order_rows(table)]
     made = [f"Made of commit {table['commit']}, {table['date']}."] if "commit" in table else []
     return summary, [*body, "", *cost_rows(table), *made, "", *figures(folder, table, of), ""]
 
@@ -240,11 +261,11 @@ def report(folder: Path, quick: bool) -> None:
         if not file.exists():
             body += [f"## {of.paper}: {of.title}", "", "Not run.", ""] if not quick else []
             continue
-        there.append(json.loads(file.read_text()))
-        verdicts, lines_of = section(folder, of, there[-1], quick)
+        there.append(of)
+        verdicts, lines_of = section(folder, of, json.loads(file.read_text()), quick)
         summary += verdicts
         body += lines_of
-    lines += [spent(there).strip(), ""] if there else []
+    lines += [spent(cost(folder, (run for run in plan.runs(quick) if run.table in there))).strip(), ""]
     lines += ["## Verdicts", "", *summary, "", *body, "## Not run", ""] + [f"- {k}: {v}." for k, v in NOT_RUN.items()]
     text = "\n".join(lines) + "\n"
     target = folder / "report"
@@ -261,10 +282,10 @@ def report(folder: Path, quick: bool) -> None:
 
 def keep(folder: Path) -> None:
     """Copies the report to the docs, with the tables as JSON."""
+    text = (folder / "report" / "report.md").read_text()
     target = ROOT / "docs" / "reproduced"
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
-    text = (folder / "report" / "report.md").read_text()
     for name in sorted(set(re.findall(r"\]\(([a-z0-9_-]+\.png)\)", text))):
         shutil.copy(folder / "report" / name, target)
     for of in TABLES:

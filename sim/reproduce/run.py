@@ -30,11 +30,27 @@ def missing(without_rtl: bool) -> str | None:
     """What has to be built first, in one line."""
     if not SNAKEMAKE.exists():
         return "Snakemake is not installed; run `make ns3`"
-    if not (ROOT / "build" / "ns3" / "bin" / "isred").exists():
-        return "the experiments' programs are not built; run `make ns3`"
+    for program in sorted({t.program for t in plan.TABLES}):
+        if not (ROOT / "build" / "ns3" / "bin" / program).exists():
+            return f"the experiment's program {program} is not built; run `make ns3`"
+    if os.environ.get("WEIR_MODEL"):
+        return "WEIR_MODEL is set: every core would be that model; unset it"
     for model in [] if without_rtl else MODELS:
         if not model.exists():
             return f"the cycle model is missing: {model.relative_to(ROOT)}; run `make model`"
+    return None
+
+
+def refused(a: argparse.Namespace) -> str | None:
+    """Why these options do not go together, in one line."""
+    if a.cores is not None and a.cores < 1:
+        return f"--cores {a.cores}: must be 1 or more"
+    for name in a.table or []:
+        table = next(t for t in plan.TABLES if f"{t.paper}/{t.name}" == name)
+        if a.papers and table.paper not in a.papers.split():
+            return f"--table {name} is not of the papers {a.papers}"
+        if a.quick and not table.quick_rows:
+            return f"--table {name} is not part of the quick slice; leave out --quick"
     return None
 
 
@@ -56,14 +72,16 @@ def main() -> int:
         if paper not in known:
             print(f"reproduce: paper {paper}: not one of {', '.join(sorted(known))}", file=sys.stderr)
             return 2
+    wrong = refused(a)
+    if wrong:
+        print(f"reproduce: {wrong}", file=sys.stderr)
+        return 2
     why = missing(a.without_rtl)
     if why:
         print(f"reproduce: {why}", file=sys.stderr)
         return 1
     folder = a.folder or ROOT / "build" / "reproduce" / ("quick" if a.quick else "")
     folder.mkdir(parents=True, exist_ok=True)
-    if not a.table:  # or Snakemake finds it up to date with what there is, and runs nothing that is not there yet
-        (folder / "report" / "index.html").unlink(missing_ok=True)
     elsewhere = any(word.split("=")[0] in ("--profile", "--workflow-profile", "--executor", "-e") for word in a.more)
     cores = a.cores or (None if elsewhere else os.cpu_count() or 1)
     command: list[str] = [
@@ -73,6 +91,10 @@ def main() -> int:
     ]  # fmt: skip
     command += ["papers=" + "+".join(f"p{p}" for p in a.papers.split())] if a.papers else []
     command += ["without_rtl=1"] if a.without_rtl else []
+    if (
+        not a.table and "--" not in a.more
+    ):  # or the report is up to date with what there is, and nothing runs that is not there yet
+        command += ["--forcerun", "report"]
     command += a.more
     command += ["--", *(f"{t}.json" for t in a.table)] if a.table else []
     begin = time.monotonic()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import gains
+import plan
 from experiment import Table
 from plan import SEEDS, Run, queues_of
 from verdicts import Spread, claim_verdict, row_verdict
@@ -93,14 +95,10 @@ def one_row(folder: Path, table: Table, row: str, sides: tuple[str, ...]) -> tup
     return out, chosen
 
 
-def cost(folder: Path, table: Table, sides: tuple[str, ...]) -> dict[str, dict[str, float]]:
-    """Runs and their processor time, s, by queue; a run that several rows have counts once."""
-    files = {
-        (q, Run(table, row, side, q, s).file)
-        for row in table.rows for side in sides for q in queues_of(table, side) for s in SEEDS
-    }  # fmt: skip
+def cost(folder: Path, runs: Iterable[Run]) -> dict[str, dict[str, float]]:
+    """How many of these runs there are, and their processor time, s, by queue; one that several rows or tables have counts once."""
     out: dict[str, dict[str, float]] = {}
-    for queue, file in sorted(files):
+    for file, queue in sorted({(run.file, run.queue) for run in runs}):
         if (folder / file).exists():
             of = out.setdefault(queue, {"runs": 0, "cpu_s": 0.0})
             of["runs"] += 1
@@ -110,7 +108,9 @@ def cost(folder: Path, table: Table, sides: tuple[str, ...]) -> dict[str, dict[s
 
 def one_rtl(rows: list[dict[str, Any]], where: str) -> str | None:
     """SHA-256 of the Verilog that all runs of the RTL had; nothing without one. Raises Disagreement if they had several."""
-    found = {c["rtl"] for r in rows for s in r["sides"].values() for c in s["core"].values()}
+    found = {
+        c.get("rtl", "one that is not told") for r in rows for s in r["sides"].values() for c in s["core"].values()
+    }
     if len(found) > 1:
         raise Disagreement(f"{where}: its runs had {len(found)} versions of the RTL; remove those that are older")
     return found.pop() if found else None
@@ -143,4 +143,4 @@ def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
     return {"paper": table.paper, "table": table.name, "title": table.title, "options": table.options | shortened,
             "shortened": bool(shortened), "seeds": list(SEEDS), "rows": rows, "claims": claims, "notes": list(table.notes),
             "rows_of_the_paper": len(table.rows), "gains": over_loads,
-            "rtl": one_rtl(rows, f"{table.paper} {table.name}"), "cost": cost(folder, table, sides)}  # fmt: skip
+            "rtl": one_rtl(rows, f"{table.paper} {table.name}"), "cost": cost(folder, (run for run in plan.runs(quick) if run.table is table))}  # fmt: skip

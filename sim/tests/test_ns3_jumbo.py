@@ -193,6 +193,8 @@ def test_all_flows_end_with_merging() -> None:
     "words,code,why",
     [
         (["--queue=ns3", "--merge=on"], 2, "ns-3 has no queue that merges"),
+        (["--queue=golden", "--rtl=3"], 2, "--rtl is of --queue rtl only"),
+        (["--queue=ns3", "--merge=off", "--stretch=50"], 2, "--stretch is of --queue rtl and golden only"),
         (["--hosts=3"], 2, "must be even"),
         (["--hosts=70"], 2, "must be 2 to 60"),
         (["--hosts=2", "--elephants=20"], 2, "--elephants=20 must be 0 to 1, half of --hosts"),

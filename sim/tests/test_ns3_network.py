@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import stat
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -261,6 +263,11 @@ BAD: list[tuple[str, list[str], int, str]] = [
     ("fn-red", ["--ws=5000"], 2, "must be 1 to 4096"),
     ("gateways", ["--scenario=G"], 2, "must be one of A, B"),
     ("gateways", ["--gateway=drop-front"], 2, "no golden model"),
+    ("gateways", ["--gateway=drop-tail", "--gentle=off"], 2, "--gentle is of --gateway red and red-ecn only"),
+    ("isred", ["--queue=golden", "--check=off"], 2, "--check is of --queue rtl only"),
+    ("isred", ["--queue=golden", "--thread=off"], 2, "--thread is of --queue rtl only"),
+    ("isred", ["--queue=ns3", "--core=full"], 2, "--core is of --queue rtl and golden only"),
+    ("mred", ["--side=red", "--low=0.2"], 2, "--low is of --side mred only"),
     ("mred", ["--jumbo=on"], 2, "unknown parameter --jumbo"),
     ("mred", ["--scenario=up"], 2, "must be one of increase, decrease"),
     ("mred", ["--mtu=1019"], 2, "--mtu=1019 must be 1020 to 9216"),
@@ -272,7 +279,7 @@ BAD: list[tuple[str, list[str], int, str]] = [
     ("mred", ["--queue=golden", "--count=40", "--size=100", "--duration=3"], 1, "the golden model covers up to 31"),
     ("mred", ["--queue=ns3"], 1, "ns-3 has no queue like this"),
     ("mred", ["--model=/nowhere/libweir_model.so"], 1, "the cycle model is missing"),
-    ("gateways", ["--out=/nowhere/x.json", "--queue=golden", "--duration=0.2"], 1, "cannot be written"),
+    ("gateways", ["--out=/nowhere/x.json", "--queue=golden"], 1, "/nowhere/x.json cannot be written"),
 ]
 
 
@@ -285,11 +292,25 @@ def test_bad_input_is_one_line_and_a_code(program: str, words: list[str], code: 
 
 
 def test_a_result_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    """A name that is taken by a directory: the error, and no half of a file beside it."""
+    """A directory of that name; a file behind a link; what is no file; a full device."""
+    words = ["--queue=golden", "--duration=0.2"]
     (tmp_path / "x.json").mkdir()
-    words = ["--queue=golden", "--duration=0.2", f"--out={tmp_path / 'x.json'}"]
-    assert "x.json cannot be written" in run("gateways", *words, code=1).stderr
-    assert [f.name for f in tmp_path.iterdir()] == ["x.json"]
+    assert "x.json cannot be written" in run("gateways", *words, f"--out={tmp_path / 'x.json'}", code=1).stderr
+    (tmp_path / "y.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("y.json")
+    run("gateways", *words, f"--out={tmp_path / 'link.json'}")
+    assert (tmp_path / "link.json").is_symlink() and json.loads((tmp_path / "y.json").read_text())["core"]
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    run("gateways", *words, f"--out={tmp_path / 'pipe'}")
+    assert json.loads(reader.communicate(timeout=60)[0])["core"] and stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert "/dev/full cannot be written" in run("gateways", *words, "--out=/dev/full", code=1).stderr
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [PROGRAMS / "gateways", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1 and "standard output" in done.stderr
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["link.json", "pipe", "x.json", "y.json"]
 
 
 def test_a_model_that_is_not_one_is_refused(tmp_path: Path) -> None:

@@ -121,13 +121,16 @@ def test_the_sweeps_of_paper_004_are_those_of_its_section_iv() -> None:
     assert {1, 343, 512, 729, 1000, 1331, 1728} <= set(fn_grid.TIMES_MS), "those that are legible in the paper"
     settings = {(o["ws"], o["t"]) for o in fn_grid.FN.rows.values()}
     assert settings >= {(o["ws"], o["t"]) for o in plan.TABLES[2].rows.values()}
-    files = {run.file for run in plan.runs(False, ("004",)) if run.table in fn_grid.TABLES}
-    assert len(files) == 3 * (2 * 96 + 30), "no two settings have a run in common"
-    table = next(t for t in plan.TABLES if t.name == fn_grid.TABLE_II)
-    compared = {r.file for r in plan.runs(False, ("004",)) if r.table is table and r.queue == "golden"}
-    assert compared <= files and len(compared) == 3 * (2 * 8 + 1), (
-        "all that the RTL runs at 20 Mb/s is in the sweeps, as the same runs"
-    )
+    for rate, sweeps in ((20, (fn_grid.FN, fn_grid.RED)), (10, (fn_grid.FN_10, fn_grid.RED_10))):
+        runs = [run for run in plan.runs(False, ("004",)) if run.table in sweeps]
+        files = {run.file for run in runs}
+        assert len(files) == 3 * (2 * 96 + 30), "no two settings have a run in common"
+        assert {run.options(False)["rate"] for run in runs} == {rate * 1e6}
+        table = next(t for t in plan.TABLES if t.name == fn_grid.table_two(rate))
+        compared = {r.file for r in plan.runs(False, ("004",)) if r.table is table and r.queue == "golden"}
+        assert compared <= files and len(compared) == 3 * (2 * 8 + 1), (
+            "what the RTL runs is in the sweeps, as the same runs"
+        )
 
 
 def test_the_rtl_runs_every_row_of_papers_001_to_004() -> None:
@@ -336,8 +339,8 @@ def test_a_sweep_of_paper_002_has_a_line_for_each_load_and_its_figures(tmp_path:
         assert (tmp_path / "report" / f"002-loads-reno-{name}.png").stat().st_size > 10000
 
 
-def test_every_run_has_a_file_of_its_own_but_for_reds_row_of_table_two() -> None:
-    """One file, one set of options; and the quick slice has the RTL in every table."""
+def test_a_file_has_one_set_of_options() -> None:
+    """Also where several rows or tables have a run; and the quick slice has the RTL in every paper."""
     for quick in (False, True):
         options: dict[str, Any] = {}
         for run in plan.runs(quick):
@@ -400,11 +403,26 @@ def test_a_table_says_which_rtl_it_is_of_and_what_it_cost(tmp_path: Path) -> Non
     assert line.endswith(
         " Runs and their CPU time: golden 6 in 9 s, rtl 6 in 9 s. SHA-256 of the RTL's Verilog: 0101010101010101…"
     )
-    assert report.spent([made, made]) == " Runs and their CPU time: golden 12 in 18 s, rtl 12 in 18 s."
+    twice = [run for run in plan.runs(False) if run.table is plan.TABLES[0]] * 2
+    assert tables.cost(tmp_path, twice) == made["cost"], "a run that two tables have counts once"
     file = tmp_path / plan.Run(plan.TABLES[0], "30", "red", "rtl", 2).file
     file.write_text(file.read_text().replace("01" * 32, "02" * 32))
     with pytest.raises(tables.Disagreement, match="2 versions of the RTL"):
         tables.make(tmp_path, plan.TABLES[0], quick=False)
+
+
+def test_the_order_of_the_queues_is_by_intervals() -> None:
+    """Made up: 30 ± 1, 29 ± 0.5, 20 ± 1; printed 30, 30, 40. 30 and 29 overlap, 29 and 20 do not."""
+    sides = {
+        name: {
+            "queue": "rtl",
+            "printed": {"sent_bytes": p},
+            "measured": {"rtl": {"sent_bytes": {"mean": m, "half": h}}},
+        }
+        for name, p, m, h in (("drop-tail", 30, 30, 1), ("red", 30, 29, 0.5), ("red-ecn", 40, 20, 1))
+    }
+    lines = report.order_rows({"rows": [{"row": "A", "sides": sides}]})
+    assert lines[2:] == ["| A | sent, bytes | red-ecn > drop-tail = red | drop-tail = red > red-ecn |"]
 
 
 def test_a_table_that_was_made_again_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -499,6 +517,24 @@ def test_the_workflow_makes_a_table_of_all_its_runs(tmp_path: Path, name: str) -
     assert set(re.findall(r"^run +(\d+)$", done.stdout + done.stderr, re.MULTILINE)) == {str(len(planned))}
 
 
+def test_asking_what_would_run_takes_nothing_away(tmp_path: Path) -> None:
+    """The report of before stays, and would be made again."""
+    page = tmp_path / "report" / "index.html"
+    page.parent.mkdir()
+    page.write_text("before")
+    command = [
+        sys.executable,
+        ROOT / "sim" / "reproduce" / "run.py",
+        "--quick",
+        "--folder",
+        tmp_path,
+        "--",
+        "--dry-run",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert re.search(r"^report +1$", done.stdout + done.stderr, re.MULTILINE) and page.read_text() == "before"
+
+
 def test_the_ratio_is_of_wall_times(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A run of 003 for real; and the arithmetic: 2 s of 0.5 are 4.0 times, 3 s of processors 6.0, in turns 5.0."""
     done = subprocess.run(
@@ -528,15 +564,26 @@ def test_without_the_cycle_model_nothing_runs(
     assert not told.out
 
 
-def test_bad_input_is_one_line() -> None:
-    """An unknown paper."""
-    done = subprocess.run(
-        [sys.executable, ROOT / "sim" / "reproduce" / "run.py", "--papers", "007"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2 and "not one of 000, 001" in done.stderr and done.stderr.count("\n") == 1
+@pytest.mark.parametrize(
+    "words,message",
+    [
+        (["--papers", "007"], "not one of 000, 001"),
+        (["--cores", "0"], "--cores 0: must be 1 or more"),
+        (["--papers", "004", "--table", "003/table1"], "003/table1 is not of the papers 004"),
+        (["--quick", "--table", "004/grid-fn-10"], "004/grid-fn-10 is not part of the quick slice"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], message: str) -> None:
+    """Before anything runs."""
+    command = [sys.executable, ROOT / "sim" / "reproduce" / "run.py", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+
+
+def test_a_model_from_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would stand for every core."""
+    monkeypatch.setenv("WEIR_MODEL", "/nowhere")
+    assert workflow.missing(False) == "WEIR_MODEL is set: every core would be that model; unset it"
 
 
 def test_a_profile_runs_it_elsewhere(tmp_path: Path) -> None:
@@ -569,14 +616,18 @@ def test_the_quick_slice_runs_with_the_rtl() -> None:
     )
     print(done.stdout[-600:], f"{time.monotonic() - begin:.0f} s")
     assert done.returncode == 0, done.stderr[-2000:]
+    assert time.monotonic() - begin < 300, "within 5 minutes"
     made = [json.loads(f.read_text()) for f in sorted(folder.glob("0*/*.json"))]
     assert {t["paper"] for t in made} == {"000", "001", "002", "003", "004"}
     sweeps = [t for t in made if t["table"].startswith("grid-")]
-    assert len(sweeps) == len(fn_grid.TABLES) and all(len(t["rows"]) == 2 for t in sweeps), "of the golden model"
-    verilog = ROOT / "build" / "rtl" / "gated" / "network"
-    network = hashlib.sha256(b"".join(f.read_bytes() for f in sorted(verilog.glob("*.v")))).hexdigest()
-    for t in made:
-        assert t["rtl"] == network or t in sweeps or t["paper"] in ("000", "002"), "network-jumbo runs those"
+    assert len(sweeps) == 2 and all(len(t["rows"]) == 2 for t in sweeps), "of the golden model"
+    verilog = ROOT / "build" / "rtl" / "gated"
+    rtl = {
+        core: hashlib.sha256(b"".join(f.read_bytes() for f in sorted((verilog / core).glob("*.v")))).hexdigest()
+        for core in ("network", "network-jumbo")
+    }
+    for t in [t for t in made if t not in sweeps]:
+        assert t["rtl"] == rtl["network-jumbo" if t["paper"] in ("000", "002") else "network"]
     for t in [t for t in made if t not in sweeps]:
         sides = [s for r in t["rows"] for s in r["sides"].values()]
         assert sides and all(s["queue"] == "rtl" and s["records_compared"] > 1000 for s in sides)

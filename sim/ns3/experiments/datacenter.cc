@@ -188,14 +188,17 @@ int main(int count, char **words) {
   o.integer("rtl", 1, 1, 4, "uplinks that are RTL, and as many splits (with --queue rtl)");
   o.parse(count, words);
   checkCommon(o);
+  o.only("rtl", o.text("queue") == "rtl", "--queue rtl");
+  for (const char *name : {"stretch", "latency"}) o.only(name, o.text("queue") != "ns3", "--queue rtl and golden");
   if (o.whole("hosts") % 2) o.refuse("--hosts must be even");
   if (2 * o.whole("elephants") > o.whole("hosts"))
     o.refuse("--elephants=" + o.text("elephants") + " must be 0 to " + std::to_string(o.whole("hosts") / 2) + ", half of --hosts");
   if (o.text("queue") == "ns3" && o.text("merge") == "on") o.refuse("ns-3 has no queue that merges; take --queue golden");
   try {
+    const ResultFile result(o.text("out"));
     Experiment experiment(o);
     experiment.run();
-    writeResult(o.text("out"), experiment.json());
+    result.write(experiment.json());
     Simulator::Destroy();
     return 0;
   } catch (const std::exception &e) {

@@ -31,6 +31,7 @@ int main(int count, char **words) {
   if (gateway == "drop-front" && o.text("queue") == "golden") o.refuse("--gateway drop-front has no golden model; take --queue rtl --check off");
   if (gateway == "drop-front" && o.text("queue") == "rtl" && o.text("check") == "on") o.refuse("--gateway drop-front has no golden model; give --check off");
   const bool red = gateway.rfind("red", 0) == 0, ecn = gateway.find("ecn") != std::string::npos;
+  for (const char *name : {"weight", "probability", "gentle"}) o.only(name, red, "--gateway red and red-ecn");
   NetworkConfig c;
   c.name = "gateways";
   c.queue.rate = o.number("rate");

@@ -86,6 +86,7 @@ int main(int count, char **words) {
   o.integer("window", 20, 1, 1000, "of the receivers, full jumbo frames");
   o.parse(count, words);
   const auto size = static_cast<uint32_t>(o.whole("size")), mtu = static_cast<uint32_t>(o.whole("mtu"));
+  for (const char *name : {"low", "high"}) o.only(name, o.text("side") == "mred", "--side mred");
   if (o.number("max") > o.number("limit")) o.refuse("--max may not exceed --limit");
   if (o.number("low") > o.number("high")) o.refuse("--low may not exceed --high");
   if (packetsIn(mtu, size) < 2)

@@ -1,10 +1,12 @@
 #include "network.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -236,23 +238,36 @@ void commonOptions(Options &options, double duration, const char *core) {
 }
 
 void checkCommon(const Options &options) {
-  options.only("model", options.text("queue") == "rtl", "--queue rtl");
+  for (const char *name : {"check", "thread", "model"}) options.only(name, options.text("queue") == "rtl", "--queue rtl");
+  options.only("core", options.text("queue") != "ns3", "--queue rtl and golden");
 }
 
-void writeResult(const std::string &path, const std::string &json) {
-  if (path.empty()) {
-    std::cout << json;
+ResultFile::ResultFile(const std::string &path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (path.empty()) return;
+  path_ = fs::is_symlink(path, none) ? fs::weakly_canonical(path).string() : path;
+  whole_ = !fs::exists(path_, none) || fs::is_regular_file(path_, none);
+  const fs::path folder = fs::path(path_).parent_path();
+  if (fs::is_directory(path_, none) || ::access(whole_ ? (folder.empty() ? "." : folder.c_str()) : path_.c_str(), W_OK) != 0) fail();
+}
+
+void ResultFile::write(const std::string &json) const {
+  if (path_.empty()) {
+    std::cout << json << std::flush;
+    if (!std::cout) throw std::runtime_error("the result cannot be written to standard output");
     return;
   }
-  const std::string part = path + ".part";
+  const std::string part = whole_ ? path_ + ".part" : path_;
   std::ofstream file(part);
   file << json;
   file.close();
-  if (!file || std::rename(part.c_str(), path.c_str()) != 0) {
-    std::remove(part.c_str());
-    throw std::runtime_error(path + " cannot be written");
-  }
+  if (file && (!whole_ || std::rename(part.c_str(), path_.c_str()) == 0)) return;
+  if (whole_) std::remove(part.c_str());
+  fail();
 }
+
+void ResultFile::fail() const { throw std::runtime_error(path_ + " cannot be written"); }
 
 std::string rtlMember(const Options &options) {
   if (options.text("queue") != "rtl") return "";
@@ -262,6 +277,7 @@ std::string rtlMember(const Options &options) {
 int runNetwork(const Options &options, NetworkConfig config) {
   checkCommon(options);
   try {
+    const ResultFile result(options.text("out"));
     config.duration = options.number("duration");
     config.queue.seed = 0x9E3779B97F4A7C15ull * options.whole("seed");
     config.queue.core = options.text("core"), config.queue.model = options.text("model");
@@ -269,7 +285,7 @@ int runNetwork(const Options &options, NetworkConfig config) {
     Network network(options, config);
     network.build();
     network.run();
-    writeResult(options.text("out"), network.json());
+    result.write(network.json());
     Simulator::Destroy();
     return 0;
   } catch (const std::exception &e) {

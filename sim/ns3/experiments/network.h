@@ -64,8 +64,18 @@ void checkCommon(const Options &options);
 /// User and system time, s, of all threads.
 double processorTime(const rusage &usage);
 
-/// Writes a result to a file, whole or not at all; empty path: to standard output. Throws std::runtime_error.
-void writeResult(const std::string &path, const std::string &json);
+/// Where a result goes: a file, which is written whole or not at all; what is no file, a device or a pipe; or, with an empty path,
+/// standard output. Throws std::runtime_error, before the run if the file cannot be there.
+class ResultFile {
+ public:
+  explicit ResultFile(const std::string &path);
+  void write(const std::string &json) const;
+
+ private:
+  [[noreturn]] void fail() const;
+  std::string path_;
+  bool whole_ = false;
+};
 
 /// Of a run with the RTL the member `rtl` of the result's `core`, with a comma before it: the SHA-256 of the Verilog that the
 /// cycle model was built from.

@@ -47,6 +47,7 @@ class Tree {
   /// After the simulation: compares what is left.
   void finish();
   /// JSON of what the cores did: of those that are RTL cycles, records and comparisons; the hash of all uplinks.
+  /// The result's member `core`; `more` are further members, each with a comma before it.
   std::string json(const std::string &more) const;
 
  private:
