@@ -271,13 +271,23 @@ def report(folder: Path, quick: bool) -> None:
     target = folder / "report"
     target.mkdir(parents=True, exist_ok=True)
     (target / "report.md").write_text(text)
+    (target / "index.html").write_text(as_html(text))
+
+
+def as_html(text: str) -> str:
+    """The report as one page; its figures are beside it."""
     page = markdown.markdown(text, extensions=["tables"])
-    style = "body{font:15px/1.5 sans-serif;max-width:1200px;margin:2em auto;padding:0 1em}table{border-collapse:collapse;font-size:13px}" \
+    style = "body{font:15px/1.5 sans-serif;max-width:1200px;margin:2em auto;padding:0 1em}table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}" \
             "td,th{border:1px solid #ccc;padding:.2em .5em;text-align:left}img{max-width:100%}"  # fmt: skip
     title = html.escape("Weir: the papers' experiments, measured")
-    (target / "index.html").write_text(
-        f"<!doctype html><meta charset=utf-8><title>{title}</title><style>{style}</style>{page}\n"
-    )
+    return f"<!doctype html><meta charset=utf-8><title>{title}</title><style>{style}</style>{page}\n"
+
+
+def write_pages(text: str) -> None:
+    """The report of the docs: docs/reproduced.md, and docs/reproduced/report.html beside its figures."""
+    docs = ROOT / "docs"
+    (docs / "reproduced.md").write_text(text)
+    (docs / "reproduced" / "report.html").write_text(as_html(text.replace("](reproduced/", "](")))
 
 
 def keep(folder: Path) -> None:
@@ -291,7 +301,7 @@ def keep(folder: Path) -> None:
     for of in TABLES:
         if (folder / of.paper / f"{of.name}.json").exists():
             keep_values(folder, of)
-    (ROOT / "docs" / "reproduced.md").write_text(re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", text))
+    write_pages(re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", text))
 
 
 def spliced(text: str, of: Table, summary: list[str], body: list[str]) -> str:
@@ -334,9 +344,9 @@ def splice(folder: Path, of: Table) -> None:
     """The table, made again or new, in the report of the docs, and its JSON beside it."""
     (folder / "report").mkdir(exist_ok=True)
     summary, body = section(folder, of, json.loads((folder / of.paper / f"{of.name}.json").read_text()), quick=False)
-    page = ROOT / "docs" / "reproduced.md"
+    page = (ROOT / "docs" / "reproduced.md").read_text()
     kept = [re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", line) for line in body]
-    page.write_text(spliced(page.read_text(), of, summary, kept))
+    write_pages(spliced(page, of, summary, kept))
     for name in re.findall(r"\]\(([a-z0-9_-]+\.png)\)", "\n".join(body)):
         shutil.copy(folder / "report" / name, ROOT / "docs" / "reproduced")
     keep_values(folder, of)

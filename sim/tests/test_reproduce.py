@@ -481,6 +481,16 @@ def test_the_figures_show_every_side_and_every_second(tmp_path: Path, monkeypatc
     assert shown == [list(of_001.sides), list(of_003.sides), ["red", "isred"]] and len(of_001.sides) == 6
 
 
+def test_the_report_of_the_docs_is_there_in_html_too() -> None:
+    """Of the same text, with its figures beside it."""
+    docs = ROOT / "docs"
+    text = (docs / "reproduced.md").read_text()
+    page = (docs / "reproduced" / "report.html").read_text()
+    assert page == report.as_html(text.replace("](reproduced/", "]("))
+    figures = re.findall(r'src="([^"]+)"', page)
+    assert len(figures) > 30 and all((docs / "reproduced" / name).is_file() for name in figures)
+
+
 @pytest.mark.parametrize("golden_hash,compared,why", [("bb", 10, "different traces"), ("aa", 9, "9 of 10 records")])
 def test_a_table_is_refused_if_rtl_and_golden_model_differ(
     tmp_path: Path, golden_hash: str, compared: int, why: str
