@@ -271,7 +271,12 @@ def main() -> int:
     parser.add_argument("--preset", default="ten-gig", help="core to measure (default %(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="placement seeds 1 to N (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="placements at a time")
-    parser.add_argument("--timeout", type=float, default=2400, help="seconds a step may take (default %(default)s)")
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=14400,
+        help="seconds a step may take (default %(default)s: the largest core's placement and routing is more than an hour)",
+    )
     parser.add_argument("--record", action="store_true", help="append to docs/timing.csv")
     parser.add_argument("--check", action="store_true", help="fail if more than 10 %% is lost against docs/timing.csv")
     parser.add_argument("--verilog", type=Path, help="measure a unit: its Verilog; needs --top; writes no result")

@@ -53,7 +53,7 @@ def _isred(name: str, title: str, options: dict[str, Value], notes: tuple[str, .
 
 # ---- 004, FN
 
-# Utilisation, Drop, E(Q), SD(Q), Pr; Random, Overflow; E{r}, SD{r}, of which the last two are printed as 1.352+06 and 1.453+06
+# Utilisation, Drop, E(Q), SD(Q), Pr; Random, Overflow; E{r}, SD{r}, of which one is printed as 1.352+06
 _FN = {
     (32, 0.512): (77.845, 4.175, 37489.611, 37889.3, 0.941, 4.175, 0, 10019489.181, 8.162e6),
     (64, 0.216): (85.633, 3.582, 56422.719, 46788.9, 0.849, 3.582, 0, 10001310.501, 2.138e6),

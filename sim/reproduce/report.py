@@ -151,8 +151,12 @@ def cost_rows(table: dict[str, Any]) -> list[str]:
         if records
         else "No run with the RTL. "
     )
-    rtl = f" SHA-256 of the RTL's Verilog: {table['rtl'][:16]}…" if table.get("rtl") else ""
-    return [f"{agreed}Wall time: {text}{ratio}. Memory: at most {memory:.0f} MiB.{spent(table.get('cost', {}))}{rtl}"]
+    names = {"rtl": "the RTL's Verilog", "sources": "the programs' sources"}
+    made_by = ", ".join(f"of {of} {table[name][:16]}…" for name, of in names.items() if table.get(name))
+    made_by = f" SHA-256 {made_by}." if made_by else ""
+    return [
+        f"{agreed}Wall time: {text}{ratio}. Memory: at most {memory:.0f} MiB.{spent(table.get('cost', {}))}{made_by}"
+    ]
 
 
 def spent(cost: dict[str, dict[str, float]]) -> str:

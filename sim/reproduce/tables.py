@@ -91,6 +91,7 @@ def one_row(folder: Path, table: Table, row: str, sides: tuple[str, ...]) -> tup
             "wall_s": {q: sum(x["wall_s"] for x in r.values()) / len(r) for q, r in present.items()},
             "memory_mib": max(x["memory_kib"] for r in present.values() for x in r.values()) / 1024,
             "core": {str(s): r["core"] for s, r in runs.get("rtl", {}).items()},
+            "sources": sorted({x["sources"] for r in present.values() for x in r.values() if "sources" in x}),
         }  # fmt: skip
     return out, chosen
 
@@ -106,14 +107,11 @@ def cost(folder: Path, runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     return out
 
 
-def one_rtl(rows: list[dict[str, Any]], where: str) -> str | None:
-    """SHA-256 of the Verilog that all runs of the RTL had; nothing without one. Raises Disagreement if they had several."""
-    found = {
-        c.get("rtl", "one that is not told") for r in rows for s in r["sides"].values() for c in s["core"].values()
-    }
+def one_version(found: set[str | None], what: str) -> str | None:
+    """The SHA-256 that all have; nothing if none tells. Raises Disagreement if there are several."""
     if len(found) > 1:
-        raise Disagreement(f"{where}: its runs had {len(found)} versions of the RTL; remove those that are older")
-    return found.pop() if found else None
+        raise Disagreement(f"{what}: {len(found)} versions; remove the runs that are older")
+    return next(iter(found), None)
 
 
 def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
@@ -138,9 +136,11 @@ def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
                          "half": difference.half if difference else None}  # fmt: skip
         claims.append({"name": claim.name, "text": claim.text, "a": claim.a, "b": claim.b, "metric": claim.metric,
                        "sign": claim.sign, "rows": judged, "rows_of_the_claim": len(claim.rows or table.rows), "verdict": claim_verdict([str(j["verdict"]) for j in judged.values()])})  # fmt: skip
+    where, made_of = f"{table.paper} {table.name}", [s for row in rows for s in row["sides"].values()]
     shortened = {k: v for k, v in table.quick.items() if quick}
     over_loads = gains.gains(table, runs) if table.program == "datacenter" and runs else None
     return {"paper": table.paper, "table": table.name, "title": table.title, "options": table.options | shortened,
             "shortened": bool(shortened), "seeds": list(SEEDS), "rows": rows, "claims": claims, "notes": list(table.notes),
             "rows_of_the_paper": len(table.rows), "gains": over_loads,
-            "rtl": one_rtl(rows, f"{table.paper} {table.name}"), "cost": cost(folder, (run for run in plan.runs(quick) if run.table is table))}  # fmt: skip
+            "rtl": one_version({c.get("rtl") for s in made_of for c in s["core"].values()}, f"{where}, RTL of its runs"),
+            "sources": one_version({of for s in made_of for of in s["sources"]}, f"{where}, programs of its runs"), "cost": cost(folder, (run for run in plan.runs(quick) if run.table is table))}  # fmt: skip

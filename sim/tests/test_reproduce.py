@@ -354,7 +354,7 @@ def result(dropped: int, trace_hash: str, compared: int = 10) -> dict[str, Any]:
     names = ("arrived", "dropped", "loss_percent", "overflow", "average_sd")
     return {
         "results": dict.fromkeys(names, 0) | {"dropped": dropped, "loss_percent": dropped}, "goodput_bytes": 5, "wall_s": 1.0,
-        "cpu_s": 1.5, "memory_kib": 1024,
+        "cpu_s": 1.5, "memory_kib": 1024, "sources": "03" * 32,
         "core": {"trace_hash": trace_hash, "records": 10, "compared": compared, "cycles": 1, "rtl": "01" * 32},
     }  # fmt: skip
 
@@ -401,14 +401,18 @@ def test_a_table_says_which_rtl_it_is_of_and_what_it_cost(tmp_path: Path) -> Non
     assert made["rtl"] == "01" * 32 and made["cost"] == {q: {"runs": 6, "cpu_s": 9.0} for q in ("golden", "rtl")}
     line = report.cost_rows(made)[0]
     assert line.endswith(
-        " Runs and their CPU time: golden 6 in 9 s, rtl 6 in 9 s. SHA-256 of the RTL's Verilog: 0101010101010101…"
+        " Runs and their CPU time: golden 6 in 9 s, rtl 6 in 9 s."
+        " SHA-256 of the RTL's Verilog 0101010101010101…, of the programs' sources 0303030303030303…."
     )
     twice = [run for run in plan.runs(False) if run.table is plan.TABLES[0]] * 2
     assert tables.cost(tmp_path, twice) == made["cost"], "a run that two tables have counts once"
     file = tmp_path / plan.Run(plan.TABLES[0], "30", "red", "rtl", 2).file
-    file.write_text(file.read_text().replace("01" * 32, "02" * 32))
-    with pytest.raises(tables.Disagreement, match="2 versions of the RTL"):
-        tables.make(tmp_path, plan.TABLES[0], quick=False)
+    for now, other, what in (("01", "02", "RTL"), ("03", "04", "programs")):
+        before = file.read_text()
+        file.write_text(before.replace(now * 32, other * 32))
+        with pytest.raises(tables.Disagreement, match=f"003 table1, {what} of its runs: 2 versions"):
+            tables.make(tmp_path, plan.TABLES[0], quick=False)
+        file.write_text(before)
 
 
 def test_the_order_of_the_queues_is_by_intervals() -> None:
@@ -638,6 +642,12 @@ def test_the_quick_slice_runs_with_the_rtl() -> None:
     }
     for t in [t for t in made if t not in sweeps]:
         assert t["rtl"] == rtl["network-jumbo" if t["paper"] in ("000", "002") else "network"]
+    ns3 = ROOT / "sim" / "ns3"
+    parts = sorted(
+        f.relative_to(ns3).as_posix() for d in ("experiments", "golden", "tcp", "weir") for f in (ns3 / d).iterdir()
+    )
+    sources = hashlib.sha256(b"".join((ns3 / part).read_bytes() for part in parts)).hexdigest()
+    assert {t["sources"] for t in made} == {sources}
     for t in [t for t in made if t not in sweeps]:
         sides = [s for r in t["rows"] for s in r["sides"].values()]
         assert sides and all(s["queue"] == "rtl" and s["records_compared"] > 1000 for s in sides)

@@ -107,7 +107,7 @@ class Experiment {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return "{\"experiment\": \"datacenter\",\n\"parameters\": " + o_.json() + ",\n\"results\": " + results() +
-           ",\n\"core\": " + (o_.text("queue") == "ns3" ? "null" : tree_->json(rtlMember(o_))) + ",\n\"wall_s\": " + jsonNumber(wall_) +
+           ",\n\"core\": " + (o_.text("queue") == "ns3" ? "null" : tree_->json(rtlMember(o_))) + sourcesMember() + ",\n\"wall_s\": " + jsonNumber(wall_) +
            ", \"cpu_s\": " + jsonNumber(processorTime(usage)) + ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) + ",\n\"series\": {}}\n";
   }
 

@@ -103,7 +103,7 @@ class Network {
     return "{\"experiment\": " + jsonText(config_.name) + ",\n\"parameters\": " + options_.json() +
            ",\n\"results\": " + log_.json(config_.queue.rate, config_.duration, config_.queue.overhead) +
            ",\n\"goodput_bytes\": " + std::to_string(received) + config_.extra +
-           (edges_ ? ",\n\"edge\": " + edges_->made.json() : "") + ",\n\"core\": " + core +
+           (edges_ ? ",\n\"edge\": " + edges_->made.json() : "") + ",\n\"core\": " + core + sourcesMember() +
            ",\n\"wall_s\": " + jsonNumber(wall_) + ", \"cpu_s\": " + jsonNumber(processorTime(usage)) + ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) +
            ",\n\"series\": " + log_.series() + (options_.text("arrivals") == "on" ? ",\n\"arrivals\": " + log_.arrivals() : "") + "}\n";
   }
@@ -268,6 +268,8 @@ void ResultFile::write(const std::string &json) const {
 }
 
 void ResultFile::fail() const { throw std::runtime_error(path_ + " cannot be written"); }
+
+std::string sourcesMember() { return ",\n\"sources\": \"" WEIR_SOURCES "\""; }
 
 std::string rtlMember(const Options &options) {
   if (options.text("queue") != "rtl") return "";
