@@ -11,8 +11,9 @@ import plots
 from fn_grid import FORMS, METRICS, PRINTED_K, PRINTED_T, TIMES_MS, WINDOWS, Point, fn_row
 from gains_report import number, with_spread
 
-#: the sweeps of RED
-PAIRS_OF = (fn_grid.RED, fn_grid.RED_10)
+
+def _of_red(table: dict[str, Any]) -> bool:
+    return table["table"] in (fn_grid.RED.name, fn_grid.RED_10.name)
 
 
 def _measured(table: dict[str, Any], side: str) -> dict[str, dict[str, Any]]:
@@ -87,9 +88,9 @@ def fn_rows(table: dict[str, Any], red: dict[str, Any] | None) -> list[str]:
 
 def rows(folder: Path, table: dict[str, Any]) -> list[str]:
     """What stands in the place of a table's rows."""
-    of = next(t for t in fn_grid.TABLES if t.name == table["table"])
-    if of in PAIRS_OF:
+    if _of_red(table):
         return red_rows(table)
+    of = next(t for t in fn_grid.TABLES if t.name == table["table"])
     other = folder / of.paper / f"{fn_grid.pairs_of(of).name}.json"
     return fn_rows(table, json.loads(other.read_text()) if other.exists() else None)
 
@@ -98,7 +99,7 @@ def figures(folder: Path, table: dict[str, Any]) -> list[str]:
     """Maps of utilisation and E(Q) over window and T, of each form; of RED both against k."""
     lines = []
     name = f"{table['paper']}-{table['table']}"
-    if table["table"] in {t.name for t in PAIRS_OF}:
+    if _of_red(table):
         path = Path("report") / f"{name}.png"
         plots.against_pairs(_pairs(table), fn_grid.QOPT, table["title"], folder / path)
         return [f"![utilisation and mean queue against k]({path.name})"]

@@ -91,9 +91,8 @@ def main() -> int:
     ]  # fmt: skip
     command += ["papers=" + "+".join(f"p{p}" for p in a.papers.split())] if a.papers else []
     command += ["without_rtl=1"] if a.without_rtl else []
-    if (
-        not a.table and "--" not in a.more
-    ):  # or the report is up to date with what there is, and nothing runs that is not there yet
+    # or the report is up to date with what there is, and nothing runs that is not there yet
+    if not a.table and "--" not in a.more:
         command += ["--forcerun", "report"]
     command += a.more
     command += ["--", *(f"{t}.json" for t in a.table)] if a.table else []
