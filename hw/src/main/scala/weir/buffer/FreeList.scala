@@ -17,7 +17,7 @@ import weir.WeirConfig
   * by then. In the core it takes eleven.
   *
   * Throughput: three cells at once, then one every two cycles; one lookup every two cycles; one chain freed every
-  * cycle. Latency of a lookup: two cycles. When no cell is left `available` is low. At reset all cells are free;
+  * cycle. A cell that comes to be known while none is can be taken a cycle later: it may be the sentinel. Latency of a lookup: two cycles. When no cell is left `available` is low. At reset all cells are free;
   * allocation runs behind the sweep.
   */
 class FreeList(c: WeirConfig) extends Component {
@@ -78,14 +78,17 @@ class FreeList(c: WeirConfig) extends Component {
     val last = Reg(c.cellId) init 0
     val reading = RegInit(False)
 
-    val atTail = cells(0) === tail
+    /** `last` is the sentinel, as compared a cycle ahead; not known in the cycle after `last` was read */
+    val atTail = RegInit(False)
+    val compared = RegInit(True)
     val linked = sweep.done || last < sweep.cell
     val read = !slot && !reading && known =/= 3 && last =/= tail && linked && !io.rollback.valid
     reading := read
 
+    // what is before `last` is not the sentinel
     io.cell := cells(0)
-    io.available := known =/= 0 && !atTail
-    io.exhausted := known =/= 0 && atTail
+    io.available := known(1) || (known(0) && compared && !atTail)
+    io.exhausted := known === 1 && compared && atTail
   }
 
   val port = new Area {
@@ -105,6 +108,13 @@ class FreeList(c: WeirConfig) extends Component {
       allocate.known := left + arrived.asUInt
     }
     when(arrived)(allocate.last := port.data)
+    allocate.compared := !arrived
+    allocate.atTail := allocate.last === tail
+    // a chain that is given back, or a cell that was taken, had been before it
+    when(io.free.valid || io.rollback.valid) {
+      allocate.compared := True
+      allocate.atTail := False
+    }
     when(io.rollback.valid) {
       allocate.cells(0) := io.rollback.first
       allocate.known := 1

@@ -35,6 +35,8 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
     val known = dut.allocate.known.pull()
     val last = dut.allocate.last.pull()
     val reading = dut.allocate.reading.pull()
+    val atTail = dut.allocate.atTail.pull()
+    val compared = dut.allocate.compared.pull()
     val data = dut.port.data.pull()
     val tail = dut.tail.pull()
     val swept = dut.sweep.done.pull()
@@ -138,7 +140,7 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
     val linked = for ((_, list) <- lists; (i, next) <- list zip list.tail) yield stored(i).pull() === next
     val held = for ((chain, (_, list)) <- chains zip lists.tail) yield chain.valid && chain.chain.first === list.head &&
       chain.chain.last === list.last && chain.chain.cells === list.size
-    val allocator = known === 1 && ahead.head === 5 && last === 5 && tail === 7 && !reading && swept && sweeping === n - 1
+    val allocator = known === 1 && ahead.head === 5 && last === 5 && tail === 7 && !reading && compared && !atTail && swept && sweeping === n - 1
     val counted = dut.io.count === 2 && change === 0
     val lookups = answers.map(!_.valid) ++ answers.map(!_.known) ++ Seq(!dut.io.next.valid, !dut.lookup.fired.pull())
     val rest = !open.valid && (if (leak) !lost else True)
@@ -184,6 +186,7 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
     }
     // What the allocator knows.
     when(known === 0)(assert(owners(last) =/= free && last =/= tail))
+    when(compared)(assert(atTail === (last === tail)))
     for (i <- 0 until 3) {
       when(known === i + 1)(assert(last === ahead(i)))
       if (i < 2) when(known > i + 1) {
