@@ -48,13 +48,14 @@ class Bench:
         self.next.value = 0
 
     async def seed(self, value: int) -> None:
-        """Load a seed; the first draw may be taken from the second cycle after it."""
+        """Load a seed; the first draw may be taken from the fourth cycle after it."""
         self.dut.seed_valid.value = 1
         self.dut.seed_payload.value = value
         await FallingEdge(self.dut.clk)
         self.dut.seed_valid.value = 0
         self.dut.seed_payload.value = 0xDEADBEEF
-        await FallingEdge(self.dut.clk)
+        for _ in range(3):
+            await FallingEdge(self.dut.clk)
         self.model.seed(value)
 
 

@@ -152,7 +152,7 @@ class WeirCore(c: WeirConfig) extends Component {
     }
     for (unit <- spacing; waiting <- batch) {
       unit.io.nowNs := nowNs
-      unit.io.enable := config.spacing
+      unit.io.enable := RegNext(config.spacing) init False
       unit.io.limitNs := config.spacingLimitNs
       unit.io.scarce := RegNext(freeList.io.count < c.cells / 8) init False
       unit.io.together := waiting.io.together
@@ -301,15 +301,22 @@ class WeirCore(c: WeirConfig) extends Component {
   }
 
   val policies = new ClockingArea(domain) {
-    val clear = control.registers.io.clear
+    /** Configuration, a cycle later: from the host's registers to the units it is far. An arrival that was held meanwhile takes longer. */
+    private val told = new Area {
+      private val registers = control.registers.io
+      val config = registers.config.m2sPipe
+      val copying = registers.copying || RegNext(registers.copying, init = False)
+      val applied = RegNext(registers.applied) init 0
+      val clear = RegNext(registers.clear) init 0
+    }
     for ((unit, n) <- units.zipWithIndex) {
       unit.io.nowNs := nowNs
-      unit.io.config << control.registers.io.config
-      unit.io.copying := control.registers.io.copying
+      unit.io.config << told.config
+      unit.io.copying := told.copying
+      unit.io.applied := told.applied
+      unit.io.clear := told.clear
       unit.io.selected := B((0 until c.queues).map(roles.engine(_)(n)))
       unit.io.unit := Vec(queueConfig.map(_.unit))
-      unit.io.applied := control.registers.io.applied
-      unit.io.clear := clear
       unit.io.hint.valid := hints.early || hints.late
       unit.io.hint.payload := hints.queue
       unit.io.withdraw := hints.withdraw

@@ -7,7 +7,7 @@ import weir.WeirConfig
 /** The random source: a 64-bit Fibonacci LFSR with a primitive polynomial of 17 terms, advanced 32 steps a draw
   * (docs/modules/lfsr.md).
   *
-  * Latency 0: `draw` is valid whenever the first one after reset or a seed has been computed, one cycle. Throughput:
+  * Latency 0: `draw` is valid whenever the first one after reset or a seed has been computed, four cycles after the latter. Throughput:
   * one draw a cycle. State 0 cannot be reached; reset starts from [[Lfsr.resetState]].
   */
 case class Lfsr(c: WeirConfig) extends Component {
@@ -27,12 +27,14 @@ case class Lfsr(c: WeirConfig) extends Component {
   /** a seed has been loaded and not been advanced yet */
   val seeded = RegInit(False)
 
-  seeded := io.seed.valid
+  /** a seed on its way: whether it is 0, then the state that it becomes */
+  val loading = new weir.Steps(io.seed.valid, 2)
+  private val seed = RegNextWhen(io.seed.payload, io.seed.valid)
+  private val none = RegNext(seed === 0)
+
+  seeded := loading(2)
   when(io.next || seeded)(state := Lfsr.leap(state))
-  when(io.seed.valid) {
-    state := io.seed.payload
-    when(io.seed.payload === 0)(state := Lfsr.resetState)
-  }
+  when(loading(2))(state := (none ? B(Lfsr.resetState, 64 bits) | seed))
 
   val drawn = state(31 downto 32 - c.drawWidth).asUInt
   io.draw := io.fixed ? io.fixedDraw | drawn

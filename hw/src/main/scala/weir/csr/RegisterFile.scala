@@ -79,18 +79,22 @@ case class RegisterFile(c: WeirConfig) extends Component {
   private def written(name: String): Bool = strobe && decode.core && decode.coreHit(name)
   private def triggered(name: String): Bool = written(name) && request.wdata(0)
 
-  /** An access writes this register of block 0. */
-  private def stores(name: String): Bool = strobe && decode.core && decode.at(RegisterMap.core(name))
+  /** Accesses to registers of block 0 that are only stored do not wait: what they write is decoded a cycle ahead, and each has its own strobe. */
+  private val stores = Bool()
+  private def stored(register: Bool): Bool = RegNext(stores && register) init False
+  private def stored(name: String): Bool = stored(decode.at(RegisterMap.core(name)))
 
   private val coreApply = new Area {
-    val now = triggered("CORE_APPLY")
+    val now = stored(decode.coreHit("CORE_APPLY") && request.wdata(0))
     /** what was written, as the next apply takes it over */
     val next = Reg(CoreConfig(c)) init LiveConfig.coreOfReset(c)
     LiveConfig.absent(c, next)
-    for ((name, take) <- LiveConfig.core(c)) when(stores(name))(take(next, request.wdata))
-    val live = RegNextWhen(next, now) init LiveConfig.coreOfReset(c)
+    for ((name, take) <- LiveConfig.core(c)) when(stored(name))(take(next, request.wdata))
+    private val taken = CoreConfig(c).allowOverride()
+    taken := next
+    if (c.jumbo) taken.spacing := LiveConfig.spacing(next)
+    val live = RegNextWhen(taken, now) init LiveConfig.coreOfReset(c)
     io.coreConfig := live
-    if (c.jumbo) io.coreConfig.spacing.allowOverride() := LiveConfig.spacing(live)
   }
 
   /** The match table: its rules' values and masks are used as they stand, the rest is live after CORE_APPLY. */
@@ -99,7 +103,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
     io.matching.actions := live
     for (n <- 0 until c.matchRules) {
       val word = Seq("VALUE0", "VALUE1", "MASK0", "MASK1").map(s => s"MATCH${n}_$s").map { name =>
-        RegNextWhen(request.wdata, stores(name)) init 0 setName s"core_$name"
+        RegNextWhen(request.wdata, stored(name)) init 0 setName s"core_$name"
       }
       io.matching.values(n) := word(0) ## word(1)
       io.matching.masks(n) := word(2) ## Mux(live.rules(n).v6, word(3), B(0, 32 bits))
@@ -108,7 +112,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
     val rules = for (n <- 0 until c.matchRules) yield live.rules(n).enable &&
       Seq("VALUE0", "VALUE1", "MASK0", "MASK1").map(name => decode.at(RegisterMap.core(s"MATCH${n}_$name"))).orR
     val differs = RegNext(coreApply.next.matching =/= live) init False
-    io.matchChanged := coreApply.now && differs || strobe && decode.core && rules.orR
+    io.matchChanged := coreApply.now && differs || stored(rules.orR)
   }
 
   private val queueApply = new Area {
@@ -141,8 +145,8 @@ case class RegisterFile(c: WeirConfig) extends Component {
     io.softReset := triggered("CTRL")
     io.snapshot := triggered("SNAPSHOT")
     if (c.trace) io.tracePop := triggered("TRACE_POP")
-    io.seed.valid := RegNext(stores("LFSR_SEED_HI")) init False
-    val seedLow = RegNextWhen(request.wdata, stores("LFSR_SEED_LO")) init 0
+    io.seed.valid := RegNext(stored("LFSR_SEED_HI")) init False
+    val seedLow = RegNextWhen(request.wdata, stored("LFSR_SEED_LO")) init 0
     /** the access has ended; its word stands until a next one is taken, which is with the next cycle at the earliest */
     io.seed.payload := request.wdata ## seedLow
   }
@@ -197,6 +201,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
     val waitsForSnapshot = decode.core && decode.coreHit("SNAPSHOT") && io.snapshotBusy
     val waits = request.write && !gather.illegal && (waitsForApply || waitsForSnapshot)
 
+    stores := state === State.execute && request.write && !gather.illegal && decode.core
     strobe := False
     when(state === State.execute && !waits) {
       state := Mux(decode.counter && !request.write, State.forward(), State.respond())

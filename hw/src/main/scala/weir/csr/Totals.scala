@@ -66,7 +66,8 @@ case class Totals(places: Seq[Option[Int]], steady: Int) extends Component {
     val reads = running && !phase.lsb
     val high = phase.msb
 
-    private val begins = !running && !draining && !io.imminent && (copyDue || held.behind)
+    private val begins = RegInit(False)
+    begins := !begins && !running && !draining && !io.imminent && !io.clear && (copyDue || held.behind)
     held.takes := io.capture || begins && !copyDue
     when(running) {
       phase := phase + 1
