@@ -232,9 +232,12 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     /** of all frames that are granted */
     val groups = new DeepFifo(PackGroup(c), 1 << log2Up(frames))
     val single = io.departure.valid && io.departure.first && io.departure.last && !io.departure.discard
-    groups.io.push.valid := single || sums.io.group.valid
-    groups.io.push.payload := sums.io.group.payload
-    when(single)(groups.io.push.grouped := False)
+    private val group = Flow(PackGroup(c))
+    group.valid := single || sums.io.group.valid
+    group.payload := sums.io.group.payload
+    when(single)(group.grouped := False)
+    // a cycle later than the departure, and three before its first word
+    groups.io.push << group.m2sPipe().toStream
     io.group << groups.io.pop
     gone := io.left
   }
@@ -261,7 +264,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     private val rest = (io.grouped >= long) ? U(around, 8 bits) | U(alone, 8 bits)
     val cycles = RegNext((io.grouped > (most - around) / 4) ? U(most, 14 bits) | (io.grouped << 2).resize(14) + rest) init 0
     val enough = left >= cycles
-    val few = !enough && !sent && !comes && io.entriesFit
+    /** `left` is not on its way; any departure counts as a frame's last */
+    val few = !enough && !io.departure.valid && !io.sent.valid && !comes && io.entriesFit
   }
   /** Frames that were granted and have not left. */
   val pending = new Area {

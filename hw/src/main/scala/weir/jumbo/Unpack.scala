@@ -89,7 +89,7 @@ class Unpack(c: WeirConfig) extends Component {
     /** other than good, a [[FrameEnd]]: what follows up to the end is dropped */
     val fate = Reg(UInt(3 bits)) init FrameEnd.good
     val lost = fate =/= FrameEnd.good
-    val dropped = lost || word.wrong || word.discard
+    val dropped = lost || word.drops
     val offered = isWord && !dropped
     val taken = offered && io.packet.ready
     word.ready := word.isEnd || dropped || io.packet.ready

@@ -168,8 +168,9 @@ class FlowGroups(c: WeirConfig) extends Component {
 
     private val upper = ticks(47 downto 16)
     private val entryUpper = entry.ticks(47 downto 16)
-    val inTime = judged(upper === entryUpper || (upperBefore === entryUpper && ticks(15 downto 0) < entry.ticks(15 downto 0)))
-    val sameFlow = judged(entry.open && entry.flow === tag.number && entry.queue === queue)
+    private val inTime = (upper === entryUpper || (upperBefore === entryUpper && ticks(15 downto 0) < entry.ticks(15 downto 0)))
+    private val sameFlowNow = entry.open && entry.flow === tag.number && entry.queue === queue
+    val sameFlow = judged(sameFlowNow)
     private val place = ClassPlace(c)
     place.queue := queue
     place.klass := tag.slot.resized
@@ -178,20 +179,22 @@ class FlowGroups(c: WeirConfig) extends Component {
     val alive = judged(Mux(tag.classed, stays, !(entry.number - of(order.map(_.first))).msb))
     val isHead = judged(!tag.classed && entry.number === of(order.map(_.granted)))
     /** its class's timer has ended */
-    val late = judged(tag.classed && !(io.nowNs.resize(32) - entry.deadlineNs).msb)
+    private val late = tag.classed && !(io.nowNs.resize(32) - entry.deadlineNs).msb
     private val deadline = io.nowNs + looking.jfet
     val deadlineNs = RegNextWhen(deadline, comes)
     /** the table by which its class or bypass was found is not that of the packet before */
     val epochs = Vec.fill(c.queues)(Reg(UInt(MatchResult.epochWidth bits)) init 0)
     private val ip = io.linked.descriptor.ipVersion =/= IpVersion.none
-    val renews = judged(ip && !io.linked.transit && (tag.epoch =/= epochs(queue.resized) || mismatched && tag.kind =/= FlowKind.none))
+    private val renewsNow = ip && !io.linked.transit && (tag.epoch =/= epochs(queue.resized) || mismatched && tag.kind =/= FlowKind.none)
+    val renews = judged(renewsNow)
     when(comes && ip && !io.linked.transit)(epochs(queue.resized) := tag.epoch)
     /** its group is granted in this cycle, if it is the head */
     val grantedNow = judged(of(order.map(_.grants)))
-    val fits = judged(withEntry <= entry.roomBytes && inner <= entry.roomSum && entry.count < maxCount)
+    private val fits = withEntry <= entry.roomBytes && inner <= entry.roomSum && entry.count < maxCount
     /** a jumbo frame in transit: its groups are made already, and it is in no order with others */
     val transit = judged(io.linked.transit)
-    val mayJoin = judged(merges && !io.linked.transit && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4) && !mismatched)
+    private val mayJoinNow = merges && !io.linked.transit && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4) && !mismatched
+    val mayJoin = judged(mayJoinNow)
     val known = judged(tag.kind.msb && sweep.done && !io.linked.transit)
     val unknown = judged(tag.kind === FlowKind.unknown && !io.linked.transit)
     val slot = RegNextWhen(tag.slot, comes)
@@ -233,8 +236,11 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** a link less than four cycles ago wrote the same slot: what it wrote was not read */
     val recent = new Area {
       val ages = new weir.Steps(comes, 3)
-      val collides = judged(ages.passed.orR && known && slot === tag.slot)
+      val collidesNow = ages.passed.orR && known && slot === tag.slot
+      val collides = judged(collidesNow)
     }
+    /** it joins, if nothing happens to the entry's group in the meantime */
+    val matches = judged(mayJoinNow && sameFlowNow && fits && inTime && !late && !renewsNow && !recent.collidesNow)
   }
 
   /** The cycle after it: the link goes on. */
@@ -242,10 +248,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     import judging._
     /** the entry's group waits to be granted */
     val waits = alive && !(isHead && grantedNow)
-    /** and nothing has closed it */
-    val stays = !late && !renews && !(classed && io.closing)
-    val alone = !sameFlow || !waits || !stays || recent.collides
-    val joins = valid && mayJoin && !alone && fits && inTime
+    val joins = valid && matches && waits && !(classed && io.closing)
     /** numbers are given when a group is opened */
     val written = OpenGroup(c).allowOverride()
     written := joins ? joined | opened

@@ -28,7 +28,7 @@ case class Parked(c: WeirConfig) extends Bundle {
   * A place has one group at most; `close` and `park` may come in one cycle, the old group's close first, then `append`. A queue's `close`,
   * `park` and `append` come four cycles apart or more, all queues' two. Without a close an append passes in its own cycle. A group
   * is closed in the cycle after `nowNs` has reached its deadline, later by the cycles in which others are put into queues; `closeAll` closes all
-  * groups that the queue has before it, one in three cycles, and holds what comes after it until then. At reset empty.
+  * groups that the queue has before it, one in four cycles, and holds what comes after it until then. At reset empty.
   */
 class Parking(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -72,6 +72,7 @@ class Parking(c: WeirConfig) extends Component {
 
   val closed = delayed(closes)
   val came = delayed(io.park)
+  val gone = delayed(io.leaving)
 
   val queues = for (q <- 0 until c.queues) yield new Area {
     /** classes of the groups, the oldest first; a group that has just been closed or parked still or not yet */
@@ -92,8 +93,8 @@ class Parking(c: WeirConfig) extends Component {
 
     val removes = closed.valid && closed.queue === q
     val adds = came.valid && came.place.queue === q
-    val goes = io.leaving.valid && io.leaving.queue === q
-    private val removed = Mux(removes, closed.klass, order(0))
+    val goes = gone.valid && gone.queue === q
+    private val removed = Mux(removes, closed.klass, gone.klass)
     private val all = (0 until c.classes).map(n => order(n) === removed && n < count)
     private val moves = removes || goes
     /** those from the removed one on move up */
@@ -119,7 +120,7 @@ class Parking(c: WeirConfig) extends Component {
       io.deadlines(q).valid := valid1
       io.deadlines(q).payload := deadline1
     }
-    /** still the oldest: it may have been closed, and parked again behind the others */
+    /** still the oldest, and not gone: it may have been closed, and parked again behind the others */
     private val known = oldest.valid2 && oldest.class2 === order(0) && here(oldest.class2) && !removes
     val due = known && (oldest.expired2 || io.demand(q))
     val dueStale = known && mine(stale)(oldest.class2)
@@ -166,11 +167,9 @@ class Parking(c: WeirConfig) extends Component {
   }
 
   io.append.valid := leaving.now || waiting.io.pop.fire || coming.flow.valid && passes
-  io.append.payload := coming.flow.payload
-  when(waiting.io.pop.fire)(io.append.payload := waiting.io.pop.payload)
-  when(leaving.now) {
-    io.append.queue := leaving.queue
-    io.append.id := leaving.id
-  }
-  io.busy := waiting.io.pop.valid || draining || closed.valid || came.valid || coming.late
+  io.append.queue := leaving.queue
+  io.append.id := leaving.id
+  when(!draining && waiting.io.pop.valid)(io.append.payload := waiting.io.pop.payload)
+  when(free && coming.flow.valid)(io.append.payload := coming.flow.payload)
+  io.busy := waiting.io.pop.valid || draining || closed.valid || came.valid || gone.valid || coming.late
 }
