@@ -39,6 +39,8 @@ PLACERS = {
     "static": ["--placer", "static"],
 }
 """`heap` with more for timing than nextpnr's defaults of 2 and 10; `static` has shorter wires, which a full device needs"""
+LUTS, FULL = 83640, 0.6
+"""LUT4 of the device; the part of them from which on it counts as full"""
 RECORD = ROOT / "docs" / "timing.csv"
 LOSS = 0.1
 """of the clock, against the record: more is an error (seeds of one netlist differ by as much)"""
@@ -143,10 +145,17 @@ def place(work: Path, seed: int, timeout_s: float, placer: str) -> dict[str, Any
     return report
 
 
-def wrapper_cells(netlist: Path) -> Counter[str]:
-    """How many cells of each type belong to the wrapper itself."""
+def cells_of(netlist: Path) -> tuple[Counter[str], Counter[str]]:
+    """How many cells of each type there are, and how many of them belong to the wrapper itself."""
     cells = json.loads(netlist.read_text())["modules"]["wrapper"]["cells"]
-    return Counter(cell["type"] for name, cell in cells.items() if not name.startswith("core."))
+    outside = Counter(cell["type"] for name, cell in cells.items() if not name.startswith("core."))
+    return Counter(cell["type"] for cell in cells.values()), outside
+
+
+def placer_for(cells: Counter[str]) -> str:
+    """The placer for so many cells of each type: a carry cell is two LUT4, a distributed RAM six."""
+    luts = cells["LUT4"] + 2 * cells["CCU2C"] + 6 * cells["TRELLIS_DPR16X4"]
+    return "static" if luts > FULL * LUTS else "heap"
 
 
 def used(report: dict[str, Any], outside: Counter[str]) -> dict[str, int]:
@@ -249,9 +258,12 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
         raise TimingError(f"another run works in {work}") from None
     print(f"{module} on {DEVICE}, speed {SPEED}", flush=True)
     synthesise(source, module, work, a.timeout)
+    cells, outside = cells_of(work / "netlist.json")
+    placer = a.placer or placer_for(cells)
+    print(f"placer: {placer}", flush=True)
     with ThreadPoolExecutor(a.jobs) as pool:
-        reports = list(pool.map(lambda seed: place(work, seed, a.timeout, a.placer), range(1, a.seeds + 1)))
-    size = used(reports[0], wrapper_cells(work / "netlist.json"))
+        reports = list(pool.map(lambda seed: place(work, seed, a.timeout, placer), range(1, a.seeds + 1)))
+    size = used(reports[0], outside)
     median = statistics.median_low([r["mhz"] for r in reports])
     print(f"median of {len(reports)}: {median:.2f} MHz (goal {GOAL_MHZ})")
     print("size: " + ", ".join(f"{number} {name.upper()}" for name, number in size.items()))
@@ -273,7 +285,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--preset", default="ten-gig", help="core to measure (default %(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="placement seeds 1 to N (default %(default)s)")
-    parser.add_argument("--placer", choices=sorted(PLACERS), default="heap", help="nextpnr's (default %(default)s)")
+    parser.add_argument(
+        "--placer",
+        choices=sorted(PLACERS),
+        help=f"nextpnr's (static if more than {FULL:.0%}% of the LUT4 are used, else heap)",
+    )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="placements at a time")
     parser.add_argument(
         "--timeout",
