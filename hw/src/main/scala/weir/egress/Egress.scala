@@ -232,12 +232,11 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     /** of all frames that are granted */
     val groups = new DeepFifo(PackGroup(c), 1 << log2Up(frames))
     val single = io.departure.valid && io.departure.first && io.departure.last && !io.departure.discard
-    private val group = Flow(PackGroup(c))
-    group.valid := single || sums.io.group.valid
-    group.payload := sums.io.group.payload
-    when(single)(group.grouped := False)
-    // a cycle later than the departure, and three before its first word
-    groups.io.push << group.m2sPipe().toStream
+    /** a cycle later than the departure, and three before its first word; the next group's comes ten later or more */
+    private val alone = RegNext(single) init False
+    groups.io.push.valid := alone || sums.io.group.valid
+    groups.io.push.payload := sums.io.group.payload
+    when(alone)(groups.io.push.grouped := False)
     io.group << groups.io.pop
     gone := io.left
   }
