@@ -54,9 +54,11 @@ def over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None
         if of_fn:
             axis.axhline(parameters["qopt"] / parameters["size"], color=COLOURS[1], lw=1, ls="--", label="Qopt")
         axis.set_title(side, loc="left", fontsize=10)
-        axis.set_ylim(bottom=0)
         handles, labels = axis.get_legend_handles_labels()
         known |= dict(zip(labels, handles, strict=True))
+    # they share their limits, which go by what has been drawn until the first is set
+    for axis in grid[:, 0]:
+        axis.set_ylim(bottom=0)
     frames = any(run["experiment"] == "mred" for run in series.values())
     for axis in grid[:, 0]:
         axis.set_ylabel("jumbo frames" if frames else "packets")
