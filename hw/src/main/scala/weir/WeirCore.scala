@@ -301,20 +301,13 @@ class WeirCore(c: WeirConfig) extends Component {
   }
 
   val policies = new ClockingArea(domain) {
-    /** Configuration, a cycle later: from the host's registers to the units it is far. An arrival that was held meanwhile takes longer. */
-    private val told = new Area {
-      private val registers = control.registers.io
-      val config = registers.config.m2sPipe
-      val copying = registers.copying || RegNext(registers.copying, init = False)
-      val applied = RegNext(registers.applied) init 0
-      val clear = RegNext(registers.clear) init 0
-    }
+    private val registers = control.registers.io
     for ((unit, n) <- units.zipWithIndex) {
       unit.io.nowNs := nowNs
-      unit.io.config << told.config
-      unit.io.copying := told.copying
-      unit.io.applied := told.applied
-      unit.io.clear := told.clear
+      unit.io.config << registers.config
+      unit.io.copying := registers.copying
+      unit.io.applied := registers.applied
+      unit.io.clear := registers.clear
       unit.io.selected := B((0 until c.queues).map(roles.engine(_)(n)))
       unit.io.unit := Vec(queueConfig.map(_.unit))
       unit.io.hint.valid := hints.early || hints.late
