@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecp5 import SYNTHESIS
+from ecp5 import SYNTHESIS, sizes
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -90,16 +90,6 @@ def run(name: str, arguments: Sequence[str], directory: Path, log: str, timeout_
         end = "\n".join(line[:200] for line in path.read_text(errors="replace").splitlines()[-12:])
         raise BoardError(f"{name} failed; log: {path.relative_to(ROOT)}\n{end}")
     print(f"{name}: {time.monotonic() - begin:.0f} s", flush=True)
-
-
-def sizes(cells: dict[str, int]) -> dict[str, int]:
-    """What a netlist takes of a device. A carry cell is two LUTs, a distributed RAM four and the two of its write port."""
-    return {
-        "lut4": cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0) + 6 * cells.get("TRELLIS_DPR16X4", 0),
-        "ff": cells.get("TRELLIS_FF", 0),
-        "ebr": cells.get("DP16KD", 0) + cells.get("PDPW16KD", 0),
-        "dsp": cells.get("MULT18X18D", 0),
-    }
 
 
 #: LUTs that a cell of the 7 series takes (UG953): distributed RAMs and shift registers are LUTs too

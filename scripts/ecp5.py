@@ -11,6 +11,7 @@ A flip-flop with an enable or a reset stays: nextpnr does not write REG_OUTPUT_C
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,16 @@ SYNTHESIS = "synth_ecp5 -no-rw-check"
 
 Cell = dict[str, Any]
 PRODUCT_BITS = 36
+
+
+def sizes(cells: Mapping[str, int]) -> dict[str, int]:
+    """What a netlist takes of a device. A carry cell is two LUTs, a distributed RAM four and the two of its write port."""
+    return {
+        "lut4": cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0) + 6 * cells.get("TRELLIS_DPR16X4", 0),
+        "ff": cells.get("TRELLIS_FF", 0),
+        "ebr": cells.get("DP16KD", 0) + cells.get("PDPW16KD", 0),
+        "dsp": cells.get("MULT18X18D", 0),
+    }
 
 
 def keeps_only(ff: Cell) -> bool:

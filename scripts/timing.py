@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import paths
-from ecp5 import SYNTHESIS, absorb
+from ecp5 import SYNTHESIS, absorb, sizes
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -40,7 +40,7 @@ PLACERS = {
 }
 """`heap` with more for timing than nextpnr's defaults of 2 and 10; `static` has shorter wires, which a full device needs"""
 LUTS, FULL = 83640, 0.6
-"""LUT4 of the device; the part of them from which on it counts as full"""
+"""LUT4 of the device; a core that takes a larger part of them fills it"""
 RECORD = ROOT / "docs" / "timing.csv"
 LOSS = 0.1
 """of the clock, against the record: more is an error (seeds of one netlist differ by as much)"""
@@ -153,9 +153,8 @@ def cells_of(netlist: Path) -> tuple[Counter[str], Counter[str]]:
 
 
 def placer_for(cells: Counter[str]) -> str:
-    """The placer for so many cells of each type: a carry cell is two LUT4, a distributed RAM six."""
-    luts = cells["LUT4"] + 2 * cells["CCU2C"] + 6 * cells["TRELLIS_DPR16X4"]
-    return "static" if luts > FULL * LUTS else "heap"
+    """The placer for so many cells of each type."""
+    return "static" if sizes(cells)["lut4"] > FULL * LUTS else "heap"
 
 
 def used(report: dict[str, Any], outside: Counter[str]) -> dict[str, int]:
@@ -209,7 +208,7 @@ def record(result: dict[str, Any]) -> None:
     """Appends the result to the record by commit."""
     columns = ["commit", "device", "speed", "preset", "fmax_mhz", "median_mhz", "lut4", "ff", "ebr", "dsp"]
     new = not RECORD.exists()
-    row = {**result, "median_mhz": statistics.median(result["fmax_mhz"])}
+    row = {**result, "median_mhz": round(statistics.median(result["fmax_mhz"]), 3)}
     row["fmax_mhz"] = " ".join(str(mhz) for mhz in result["fmax_mhz"])
     with RECORD.open("a", newline="") as out:
         writer = csv.DictWriter(out, columns, lineterminator="\n")

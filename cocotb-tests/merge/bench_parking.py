@@ -24,7 +24,7 @@ class Bench:
         self.dut, self.rng, self.cycle = dut, seeded(name), 0
         self.now_ns = self.rng.getrandbits(48)
         self.parked: dict[tuple[int, int], tuple[int, int]] = {}
-        """by queue and class: id, deadline"""
+        """by queue and class, the oldest first: id, deadline"""
         self.order: list[deque[int]] = [deque() for _ in range(QUEUES)]
         """what has certainly closed, or was put, of each queue: it goes in this order"""
         self.stale: list[set[int]] = [set() for _ in range(QUEUES)]
@@ -86,6 +86,8 @@ class Bench:
         leaves = None
         if int(dut.leaving_valid.value):
             leaves = (int(dut.leaving_payload_queue.value), int(dut.leaving_payload_klass.value))
+            oldest = next(place for place in self.parked if place[0] == leaves[0])
+            assert leaves == oldest, f"cycle {self.cycle}: {leaves} leaves before {oldest}"
             number, deadline = self.parked.pop(leaves)
             after = (self.now_ns - deadline + (1 << 47)) % (1 << 48) - (1 << 47)
             if number not in self.stale[leaves[0]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import boards
+from ecp5 import sizes
 from timing import ports_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,7 +148,7 @@ def test_sizes_count_carries_and_distributed_rams_as_luts() -> None:
         "PDPW16KD": 1,
         "MULT18X18D": 4,
     }
-    assert boards.sizes(cells) == {"lut4": 138, "ff": 7, "ebr": 3, "dsp": 4}
+    assert sizes(cells) == {"lut4": 138, "ff": 7, "ebr": 3, "dsp": 4}
 
 
 def test_a_clock_that_is_missed_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

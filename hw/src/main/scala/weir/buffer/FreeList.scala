@@ -17,8 +17,8 @@ import weir.WeirConfig
   * by then. In the core it takes eleven.
   *
   * Throughput: three cells at once, then one every two cycles; one lookup every two cycles; one chain freed every
-  * cycle. A cell that comes to be known while none is can be taken a cycle later: it may be the sentinel. Latency of a lookup: two cycles. When no cell is left `available` is low. At reset all cells are free;
-  * allocation runs behind the sweep.
+  * cycle. A cell that comes to be known while no other is can be taken a cycle later: it may be the sentinel. Latency of a
+  * lookup: two cycles. When no cell is left `available` is low. At reset all cells are free; allocation runs behind the sweep.
   */
 class FreeList(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -85,8 +85,8 @@ class FreeList(c: WeirConfig) extends Component {
     val read = !slot && !reading && known =/= 3 && last =/= tail && linked && !io.rollback.valid
     reading := read
 
-    // what is before `last` is not the sentinel
     io.cell := cells(0)
+    // cells before `last` are not the sentinel
     io.available := known(1) || (known(0) && compared && !atTail)
     io.exhausted := known === 1 && compared && atTail
   }

@@ -232,7 +232,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     /** of all frames that are granted */
     val groups = new DeepFifo(PackGroup(c), 1 << log2Up(frames))
     val single = io.departure.valid && io.departure.first && io.departure.last && !io.departure.discard
-    /** a cycle later than the departure, and three before its first word; the next group's comes ten later or more */
+    /** a cycle later than the departure, and three before its first word. A group of several comes later after its last departure, and before the next departure: never both */
     private val alone = RegNext(single) init False
     groups.io.push.valid := alone || sums.io.group.valid
     groups.io.push.payload := sums.io.group.payload

@@ -168,7 +168,7 @@ class FlowGroups(c: WeirConfig) extends Component {
 
     private val upper = ticks(47 downto 16)
     private val entryUpper = entry.ticks(47 downto 16)
-    private val inTime = (upper === entryUpper || (upperBefore === entryUpper && ticks(15 downto 0) < entry.ticks(15 downto 0)))
+    private val inTime = upper === entryUpper || (upperBefore === entryUpper && ticks(15 downto 0) < entry.ticks(15 downto 0))
     private val sameFlowNow = entry.open && entry.flow === tag.number && entry.queue === queue
     val sameFlow = judged(sameFlowNow)
     private val place = ClassPlace(c)

@@ -169,7 +169,7 @@ class Parking(c: WeirConfig) extends Component {
   io.append.valid := leaving.now || waiting.io.pop.fire || coming.flow.valid && passes
   io.append.queue := leaving.queue
   io.append.id := leaving.id
-  when(!draining && waiting.io.pop.valid)(io.append.payload := waiting.io.pop.payload)
+  when(waiting.io.pop.fire)(io.append.payload := waiting.io.pop.payload)
   when(free && coming.flow.valid)(io.append.payload := coming.flow.payload)
   io.busy := waiting.io.pop.valid || draining || closed.valid || came.valid || gone.valid || coming.late
 }
