@@ -91,6 +91,22 @@ async def seeds_start_again_and_zero_is_replaced(dut: Any) -> None:
 
 
 @cocotb.test()
+async def of_seeds_in_successive_cycles_the_last_counts(dut: Any) -> None:
+    bench = Bench(dut)
+    await bench.start()
+    rng = Random(SEED)
+    for earlier in ((5, 0), (0, 5), (5, 7, 0), (0, 0), (5,)):
+        for value in (0, rng.getrandbits(64)):
+            dut.seed_valid.value = 1
+            for before in earlier:
+                dut.seed_payload.value = before
+                await FallingEdge(dut.clk)
+            await bench.seed(value)
+            for _ in range(20):
+                await bench.take(rng.choice([0, 0, 3]))
+
+
+@cocotb.test()
 async def fixed_value_answers_while_the_state_advances(dut: Any) -> None:
     bench = Bench(dut)
     await bench.start()

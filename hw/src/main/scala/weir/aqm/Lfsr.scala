@@ -34,7 +34,8 @@ case class Lfsr(c: WeirConfig) extends Component {
 
   seeded := loading(2)
   when(io.next || seeded)(state := Lfsr.leap(state))
-  when(loading(2))(state := (none ? B(Lfsr.resetState, 64 bits) | seed))
+  // of seeds in successive cycles the last counts: `none` speaks of the cycle before
+  when(loading(2) && !loading(1))(state := (none ? B(Lfsr.resetState, 64 bits) | seed))
 
   val drawn = state(31 downto 32 - c.drawWidth).asUInt
   io.draw := io.fixed ? io.fixedDraw | drawn
