@@ -21,6 +21,9 @@ case class CellRead(c: WeirConfig) extends Bundle {
   *
   * A word is in the RAM two cycles after `write`; a read answers three cycles after `read` (registered address,
   * RAM, registered output), in order, one a cycle.
+  *
+  * For an FPGA it is cut into slices that are as deep as the buffer ([[CellStore.sliceWidth]]): no multiplexer of
+  * banks behind the RAMs, and a wire a bit.
   */
 class CellStore(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -30,21 +33,28 @@ class CellStore(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
-  private val words = Mem(Bits(c.wordWidth bits), c.cells * c.wordsPerCell)
+  private val depth = c.cells * c.wordsPerCell
+  private val sliceWidth = if (c.gated) c.wordWidth else CellStore.sliceWidth(depth).getOrElse(c.wordWidth)
+  private val slices = Seq.fill(c.wordWidth / sliceWidth)(Mem(Bits(sliceWidth bits), depth))
 
   val writing = new Area {
     val valid = RegNext(io.write.valid) init False
     val address = RegNextWhen(io.write.cell @@ io.write.index, io.write.valid)
     val data = RegNextWhen(io.write.data, io.write.valid)
-    words.write(address, data, valid)
+    for ((slice, bits) <- slices zip data.subdivideIn(sliceWidth bits)) slice.write(address, bits, valid)
   }
 
   val reading = new Area {
     val valid = RegNext(io.read.valid) init False
     val address = RegNextWhen(io.read.cell @@ io.read.index, io.read.valid)
-    val data = words.readSync(address, valid)
+    val data = Cat(slices.map(_.readSync(address, valid)))
     val answered = RegNext(valid) init False
     io.word.valid := RegNext(answered) init False
     io.word.payload := RegNextWhen(data, answered)
   }
+}
+
+object CellStore {
+  /** bits of a block RAM of 16 Kibit beside parity that is so deep, 1 to 16; none if one is not deep enough */
+  def sliceWidth(depth: Int): Option[Int] = Some((1 << 14) / depth min 16).filter(_ > 0)
 }
