@@ -14,7 +14,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ecp5 import SYNTHESIS, absorb
+from ecp5 import SYNTHESIS, finish
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -57,7 +57,7 @@ def cells(unit: str, timeout_s: float) -> dict[str, int]:
             raise AreaError(f"{unit}: yosys took more than {timeout_s:.0f} s; log: {log}") from None
     if done.returncode != 0:
         raise AreaError(f"{unit}: yosys failed; log: {log}")
-    absorb(work / netlist)
+    finish(work / netlist)
     module = json.loads((work / netlist).read_text())["modules"][unit]
     count = Counter(cell["type"] for cell in module["cells"].values())
     return {

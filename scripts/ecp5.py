@@ -6,12 +6,17 @@ comparator, a register and a multiplexer for every word of a block RAM. Nothing 
 yosys maps a product to a MULT18X18D without any of its registers. Where a flip-flop behind each bit of the product
 does nothing but keep it, the multiplier's own output register does the same, without the way from one to the other.
 A flip-flop with an enable or a reset stays: nextpnr does not write REG_OUTPUT_CE into the bitstream.
+
+A distributed RAM of fewer than 16 words has address bits that are always 0. nextpnr brings that 0 to every such pin from one LUT for the
+whole device, in `ten-gig` to 7 970 pins, through wires that others need. The pins take the lowest address bit instead, on both ports: each
+word has a place of its own still, and the net is there already.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +81,34 @@ def absorb_in(module: dict[str, Any]) -> int:
     return changed
 
 
-def absorb(netlist: Path) -> int:
-    """Uses the output registers of multipliers in a netlist that yosys wrote for `synth_ecp5 -json`, in place.
-
-    Returns:
-        the number of multipliers that have one now
-    """
-    design = json.loads(netlist.read_text())
-    changed = sum(absorb_in(module) for module in design["modules"].values() if "cells" in module)
-    netlist.write_text(json.dumps(design))
+def narrow_in(module: dict[str, Any]) -> int:
+    """Takes the constant out of the addresses of a module's distributed RAMs; returns of how many."""
+    changed = 0
+    for cell in module["cells"].values():
+        if cell["type"] != "TRELLIS_DPR16X4" or set(str(cell["parameters"].get("INITVAL", "x"))) - {"x"}:
+            continue
+        write, read = (cell["connections"][port] for port in ("WAD", "RAD"))
+        idle = [n for n, bits in enumerate(zip(write, read, strict=True)) if bits == ("0", "0")]
+        if not idle or any(isinstance(address[0], str) for address in (write, read)):
+            continue
+        for n in idle:
+            write[n], read[n] = write[0], read[0]
+        changed += 1
     return changed
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What `finish` changed: multipliers that have their output register now, RAMs without a constant in their addresses."""
+
+    multipliers: int
+    rams: int
+
+
+def finish(netlist: Path) -> Finished:
+    """Does both in a netlist that yosys wrote for `synth_ecp5 -json`, in place."""
+    design = json.loads(netlist.read_text())
+    modules = [module for module in design["modules"].values() if "cells" in module]
+    done = Finished(sum(map(absorb_in, modules)), sum(map(narrow_in, modules)))
+    netlist.write_text(json.dumps(design))
+    return done

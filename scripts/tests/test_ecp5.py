@@ -1,4 +1,4 @@
-"""The multipliers' own registers: taken where nothing changes, and only there."""
+"""The multipliers' own registers and the addresses of small RAMs: changed where that changes nothing, and only there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def synthesise(tmp_path: Path, body: str) -> tuple[int, dict[str, Any]]:
     )
     script = "read_verilog m.v; synth_ecp5 -noiopad -top m -json m.json"
     subprocess.run([YOSYS, "-q", "-p", script], cwd=tmp_path, check=True, timeout=120)
-    changed = ecp5.absorb(tmp_path / "m.json")
+    changed = ecp5.finish(tmp_path / "m.json").multipliers
     return changed, json.loads((tmp_path / "m.json").read_text())["modules"]["m"]
 
 
@@ -58,3 +58,37 @@ def test_what_does_more_stays_outside(tmp_path: Path, body: str) -> None:
     assert kinds(module).count("TRELLIS_FF") == 36
     (cell,) = [cell for cell in module["cells"].values() if cell["type"] == "MULT18X18D"]
     assert "REG_OUTPUT_CLK" not in cell["parameters"]
+
+
+def memory(tmp_path: Path, words: int, initial: str = "") -> tuple[int, list[dict[str, Any]]]:
+    """How many RAMs changed in a memory of 4 bits, and those RAMs then."""
+    (tmp_path / "r.v").write_text(
+        "module r(input clk, we, input [3:0] wa, ra, d, output [3:0] q);\n"
+        f'(* ram_style = "distributed" *) reg [3:0] mem [0:{words - 1}]; {initial}\n'
+        "always @(posedge clk) if (we) mem[wa] <= d;\nassign q = mem[ra];\nendmodule\n"
+    )
+    script = "read_verilog r.v; synth_ecp5 -noiopad -top r -json r.json"
+    subprocess.run([YOSYS, "-q", "-p", script], cwd=tmp_path, check=True, timeout=120)
+    changed = ecp5.finish(tmp_path / "r.json").rams
+    cells = json.loads((tmp_path / "r.json").read_text())["modules"]["r"]["cells"].values()
+    return changed, [cell for cell in cells if cell["type"] == "TRELLIS_DPR16X4"]
+
+
+@pytest.mark.parametrize(("words", "free"), [(2, 3), (4, 2), (8, 1)])
+def test_a_small_ram_has_no_constant_in_its_addresses(tmp_path: Path, words: int, free: int) -> None:
+    """And every word a place of its own, the same on both ports."""
+    changed, rams = memory(tmp_path, words)
+    assert changed == len(rams) == 1
+    (ram,) = rams
+    for port in ("WAD", "RAD"):
+        address = ram["connections"][port]
+        assert len(address) == 4 and "0" not in address and "1" not in address
+        assert address.count(address[0]) == free + 1 and len(set(address)) == 4 - free
+    same = [[address.index(bit) for bit in address] for address in (ram["connections"][p] for p in ("WAD", "RAD"))]
+    assert same[0] == same[1]
+
+
+@pytest.mark.parametrize(("words", "initial"), [(16, ""), (4, "initial mem[1] = 5;")], ids=["full", "initial words"])
+def test_a_ram_that_is_full_or_has_initial_words_stays(tmp_path: Path, words: int, initial: str) -> None:
+    changed, _ = memory(tmp_path, words, initial)
+    assert changed == 0
