@@ -162,8 +162,6 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.push.first := waiting.io.popFirst
       unit.io.push.waitNs := waiting.io.popWaitNs
       waiting.io.ready := unit.io.ready
-      // an announcement at the pop has to find the port free
-      unit.io.popReady := admit.io.room && !ingress.io.hint.valid
       admit.io.arrival << unit.io.pop
     }
     for (unit <- spacing; table <- flowTable) unit.io.lane << table.io.lane
@@ -189,7 +187,8 @@ class WeirCore(c: WeirConfig) extends Component {
         unit.io.config := Vec(queueConfig.map(_.merge))
         unit.io.l3 := config.jumboL3
         unit.io.tick := config.jumboTick
-        unit.io.applied := control.registers.io.applied | B(c.queues bits, default -> control.registers.io.matchChanged)
+        // the queue decides nothing for longer than the cycle that this takes
+        unit.io.applied := RegNext(control.registers.io.applied | B(c.queues bits, default -> control.registers.io.matchChanged)) init 0
         unit.io.look << admit.io.look
         unit.io.linked << admit.io.link
         unit.io.grant << schedule.io.grant
@@ -260,7 +259,7 @@ class WeirCore(c: WeirConfig) extends Component {
     /** a cycle after the end; the next frame's hint comes a cycle later still */
     private val ended = RegNext(ends && !(ingress.io.hint.valid && stillborn)) init False
     private val differs = RegNextWhen(other, ends)
-    val (late, withdraw, forget, queue) = batch match {
+    val (late, withdraw, forget, queue, unannounced) = batch match {
       case Some(unit) =>
         // Unpack may hold a frame for long: what happens to it later is not told by its own hint
         val good = RegNextWhen(ingress.io.end.kind === FrameEnd.good, ends)
@@ -270,19 +269,25 @@ class WeirCore(c: WeirConfig) extends Component {
         val uncertain = Reg(Bits(c.queues bits)) init 0
         val last = spacing.get.io
         val arrives = last.pop.valid
-        val queue = last.pop.meta.queue
-        val late = arrives && (last.popInner || uncertain(queue.resized))
-        when(arrives)(PerQueue.bit(uncertain, queue) := False)
+        val announces = arrives && (last.popInner || uncertain(last.pop.meta.queue.resized))
+        val queue = RegNextWhen(last.pop.meta.queue, arrives)
+        /** the announcement of the arrival that went to Admit last; a header's goes first, and the next arrival after it */
+        val late = RegInit(False)
+        late := announces || late && early
+        last.popReady := admit.io.room && !late
+        when(arrives)(PerQueue.bit(uncertain, last.pop.meta.queue) := False)
         when(lost || (ended && differs))(uncertain.setAll())
         /** the hint of the frame that ended last was given, and holds */
         val given = RegInit(False)
         when(ingress.io.hint.valid)(given := !held)
         when(turns)(given := False)
-        (late, ended && (!good || differs) && given, lost, Mux(late, queue, ingress.io.hint.queue))
+        (late, ended && (!good || differs) && given, lost, Mux(early, ingress.io.hint.queue, queue),
+          PerQueue.select(c.queues, late, queue))
       case None =>
         val arrives = store.io.arrival.valid
         val late = arrives && differs
-        (late, ended && (!arrives || differs), False, Mux(late, store.io.arrival.meta.queue, ingress.io.hint.queue))
+        (late, ended && (!arrives || differs), False, Mux(late, store.io.arrival.meta.queue, ingress.io.hint.queue),
+          B(0, c.queues bits))
     }
   }
 
@@ -324,7 +329,7 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.departure << release.io.asked(n)
       release.io.verdicts(n) << unit.io.departureVerdict
     }
-    admit.io.stall := units.map(_.io.stall).foldLeft(B(0, c.queues bits))(_ | _)
+    admit.io.stall := units.map(_.io.stall).foldLeft(hints.unannounced)(_ | _)
     release.io.fill := backlog.io.fill
     release.io.engine := roles.engine
     release.io.decides := roles.decides
