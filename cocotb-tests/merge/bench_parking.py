@@ -11,7 +11,8 @@ from cocotb.triggers import RisingEdge
 from axis import seeded, start
 
 QUEUES, CLASSES, IDS = 4, 16, 2048
-LATEST_NS = 100
+LATEST_NS, LATEST_BUSY_NS = 100, 130
+"""how long after its timer a group closes at most, also with packets put as fast as they may come"""
 
 
 class Bench:
@@ -30,6 +31,8 @@ class Bench:
         self.stale: list[set[int]] = [set() for _ in range(QUEUES)]
         """groups that closeAll has found, and that go before `order`"""
         self.blocked = False
+        self.demanded = 0
+        """the queues whose groups were demanded in the cycle before"""
         self.timed: list[float] = []
         """how long after its deadline each group was closed, ns"""
         self.appended = self.waited = 0
@@ -72,6 +75,7 @@ class Bench:
         await RisingEdge(dut.clk)
         self.cycle += 1
         self._compare(before)
+        self.demanded = demand
         for (q, _), (number, _) in self.parked.items():
             if close_all >> q & 1:
                 self.stale[q].add(number)
@@ -92,8 +96,7 @@ class Bench:
             after = (self.now_ns - deadline + (1 << 47)) % (1 << 48) - (1 << 47)
             if number not in self.stale[leaves[0]]:
                 assert not any(self.stale) and not any(self.order), f"cycle {self.cycle}: {number} overtakes"
-                demanded = int(dut.demand.value) >> leaves[0] & 1
-                assert after >= 0 or demanded, f"cycle {self.cycle}: closed {-after} ns before its timer ended"
+                assert after >= 0 or self.demanded >> leaves[0] & 1, f"cycle {self.cycle}: closed {-after} ns before its timer ended"
                 if after >= 0:
                     self.timed.append(after)
                 self.order[leaves[0]].append(number)
@@ -138,12 +141,12 @@ async def everything_goes_once_and_in_order(dut: Any, rate: float, resets: float
     cocotb.log.info("%d appended, %d by their timers, up to %.0f ns late", bench.appended, len(bench.timed), worst)
     assert bench.appended > 200
     if not resets:
-        assert len(bench.timed) > 20 and worst <= LATEST_NS
+        assert len(bench.timed) > 20 and worst <= LATEST_BUSY_NS
 
 
 @cocotb.test()
 async def a_put_passes_in_its_own_cycle(dut: Any) -> None:
-    """And a group closes in the second cycle after its deadline."""
+    """And a group closes in the third cycle after its deadline."""
     bench = await Bench(dut, "cycle").start()
     for n in range(40):
         await bench.step(put=(n % QUEUES, None))
@@ -156,7 +159,7 @@ async def a_put_passes_in_its_own_cycle(dut: Any) -> None:
             await bench.step()
     while bench.parked:
         await bench.step()
-    assert len(bench.timed) == 1 and bench.timed[0] <= 14
+    assert len(bench.timed) == 1 and bench.timed[0] <= 21
 
 
 @cocotb.test()

@@ -27,8 +27,8 @@ case class Parked(c: WeirConfig) extends Bundle {
   *
   * A place has one group at most; `close` and `park` may come in one cycle, the old group's close first, then `append`. A queue's `close`,
   * `park` and `append` come four cycles apart or more, all queues' two. Without a close an append passes in its own cycle. A group
-  * is closed in the cycle after `nowNs` has reached its deadline, later by the cycles in which others are put into queues; `closeAll` closes all
-  * groups that the queue has before it, one in four cycles, and holds what comes after it until then. At reset empty.
+  * is closed in the second cycle after `nowNs` has reached its deadline, later by the cycles in which others are put into queues; `closeAll` closes all
+  * groups that the queue has before it, one in five cycles, and holds what comes after it until then. At reset empty.
   */
 class Parking(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -155,19 +155,25 @@ class Parking(c: WeirConfig) extends Component {
 
   val leaving = new Area {
     private val due = B(queues.map(queue => Mux(draining, queue.dueStale, queue.due)))
+    private val first = OHToUInt(OHMasking.first(due)).resize(c.queueWidth)
+    private val oldest = ClassPlace(c)
+    oldest.queue := first
+    oldest.klass := Vec(queues.map(_.oldest.class2))(first.resized)
+    /** found in the cycle before; while one leaves, it would be the same again */
+    val found = RegNext(due.orR && !io.leaving.valid) init False
+    val place = RegNext(oldest)
+    val id = RegNext(heads.readAsync(oldest.index))
+    private val drains = RegNext(draining)
+    /** it has been closed in the cycle in which it was found; its place may have another group already */
+    private val lost = closed.valid && closed.payload === place
     /** a close in the same cycle may be of the same group */
-    val now = due.orR && !closes.valid && (draining || free && !coming.flow.valid)
-    private val first = OHMasking.first(due)
-    val queue = OHToUInt(first).resize(c.queueWidth)
-    val klass = Vec(queues.map(_.oldest.class2))(queue.resized)
+    val now = found && !lost && drains === draining && !closes.valid && (draining || !waiting.io.pop.valid && !coming.flow.valid)
     io.leaving.valid := now
-    io.leaving.queue := queue
-    io.leaving.klass := klass
-    val id = heads.readAsync(io.leaving.index)
+    io.leaving.payload := place
   }
 
   io.append.valid := leaving.now || waiting.io.pop.fire || coming.flow.valid && passes
-  io.append.queue := leaving.queue
+  io.append.queue := leaving.place.queue
   io.append.id := leaving.id
   when(waiting.io.pop.fire)(io.append.payload := waiting.io.pop.payload)
   when(free && coming.flow.valid)(io.append.payload := coming.flow.payload)
