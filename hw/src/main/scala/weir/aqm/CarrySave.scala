@@ -20,6 +20,12 @@ object CarrySave {
   def sum(terms: Seq[(UInt, Int)], width: Int, enable: Bool): UInt =
     rows(pack(terms).map(_.resize(width)), width, enable)
 
+  /** The same and `carry`, which enters the last addition. */
+  def sum(terms: Seq[(UInt, Int)], width: Int, carry: Bool, enable: Bool): UInt = {
+    val Seq(a, b) = two(pack(terms).map(_.resize(width)), width, enable)._1
+    ((a @@ carry) + (b @@ carry)) >> 1
+  }
+
   /** `from − Σ term·2^offset`, `width` bits of it: −x is ~x + 1, and the ones fit where carries enter. */
   def difference(from: UInt, terms: Seq[(UInt, Int)], width: Int, enable: Bool): UInt =
     difference(Seq(from), terms, width, enable)
@@ -31,11 +37,17 @@ object CarrySave {
   }
 
   /** Σ rows + ones, ones less than the number of rows */
-  private def rows(all: Seq[UInt], width: Int, enable: Bool, ones: Int = 0): UInt =
-    if (all.size <= 2) last(all, ones)
+  private def rows(all: Seq[UInt], width: Int, enable: Bool, ones: Int = 0): UInt = {
+    val (few, left) = two(all, width, enable, ones)
+    last(few, left)
+  }
+
+  /** Two rows or less, and the ones that are left */
+  private def two(all: Seq[UInt], width: Int, enable: Bool, ones: Int = 0): (Seq[UInt], Int) =
+    if (all.size <= 2) (all, ones)
     else {
       val (two, left) = reduced(all.map(limbs(_, width).map(Meaningful(enable)(_))), enable, ones)
-      last(two.map(_.reduce((low, high) => high @@ low)), left)
+      (two.map(_.reduce((low, high) => high @@ low)), left)
     }
 
   private def last(rows: Seq[UInt], ones: Int): UInt = rows match {
