@@ -262,7 +262,10 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
       a := (if (upper) maxP(31 downto 16) else maxP(15 downto 0)) ^ second.asSInt.resize(16).asUInt
       b := limb.resized
     }
-    private def add(on: Bool)(value: UInt): Unit = when(on)(sum := value)
+    private val upper = ticking(13) || ticking(15) || multiplying(4)
+    when(ticking(12) || ticking(14) || multiplying(3) || upper) {
+      sum := term + (upper ? (sum >> 16).resize(34) | (ticking(14) ? sum | U(0)))
+    }
 
     when(ticking(0))(second := False)
     when(ticking(9) || multiplying(0))(factor := word)
@@ -270,16 +273,10 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     when(ticking(11))(load(upper = false, factor(31 downto 16)))
     when(ticking(12))(load(upper = true, factor(15 downto 0)))
     when(ticking(13))(load(upper = true, factor(31 downto 16)))
-    add(ticking(12))(term)
-    add(ticking(13))((sum >> 16) + term)
-    add(ticking(14))(sum + term)
-    add(ticking(15))((sum >> 16) + term)
 
     when(multiplying(1))(load(upper = false, factor(17 downto 0)))
     when(multiplying(2))(load(upper = true, factor(17 downto 0)))
-    add(multiplying(3))(term)
     when(multiplying(4))(low := sum(15 downto 0))
-    add(multiplying(4))((sum >> 16) + term)
     when(left =/= 0) {
       left := left - 1
       val far = normal(49 downto 50 - AdaptMaxP.distance) === 0 && exponent <= 63 - AdaptMaxP.distance
