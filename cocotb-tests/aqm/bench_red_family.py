@@ -47,7 +47,7 @@ ARED_OFFSETS = {
 }
 ARED_BAND, ARED_GENTLE = 0x06C, 0x074
 #: cycles from the look at the average to the result, and to the end of a tick
-RESULT, END = 41, 44
+RESULT, END = 58, 61
 #: cycles in which a deadline is looked for again
 SCAN = 2 * 7 * QUEUES + 6
 #: a tick starts at most that many cycles after its deadline
@@ -586,7 +586,7 @@ async def a_saturated_g_of_red_does_not_leak_into_mode_2(dut: Any) -> None:
 async def every_apply_moment_of_a_tick_is_safe(dut: Any) -> None:
     """`applied` in each cycle of a tick and its scan: the start values count again, a full interval passes."""
     bench = await _ared(dut)
-    for offset in range(0, 110):
+    for offset in range(0, END + 66):
         await _arrival(bench, 14)
         await bench.rest(LATEST)
         wake = _wake(dut)
@@ -601,7 +601,7 @@ async def every_apply_moment_of_a_tick_is_safe(dut: Any) -> None:
 async def every_request_moment_of_a_tick_is_seen_whole(dut: Any) -> None:
     """An arrival in each cycle around the write and the end of a tick, with every verdict compared."""
     bench = await _ared(dut)
-    for offset in range(0, 100):
+    for offset in range(0, END + 56):
         # an average that leaves max_p as it is in every second tick: an arrival then ends or prevents a rest
         await _arrival(bench, 14 if offset % 2 else 10)
         await bench.rest(LATEST)

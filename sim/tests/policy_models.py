@@ -35,8 +35,8 @@ DROP_TAIL, RED, DT_ECN, ISRED, FN, ARED, PIE, CODEL, PI2 = range(9)
 FAST_COMMIT, SLOW_COMMIT = COMMIT, COMMIT + 10
 #: fn.md: a request reads its count at t12, after the commits up to t11
 FN_TAKES_COUNT = 12
-#: ared.md: a tick sees averages whose t0 was 4 cycles or more before it; arrivals whose t2 comes after its cycle 41 see it
-ARED_STORES, ARED_WRITES, ARED_ENDS = 5, 41, 44
+#: ared.md: a tick sees averages whose t0 was 4 cycles or more before it; arrivals whose t2 comes after its cycle 58 see it
+ARED_STORES, ARED_WRITES, ARED_ENDS = 5, 58, 61
 #: pie.md: the delay is that of two cycles after the tick's time; a departure is shown four cycles after its grant,
 #: `emptied` comes five after it, or two after a commit that refuses, a request one after s0; each counts two cycles later
 DEPARTED, EMPTIED, REFUSED, REQUESTED = 4, 5, 2, 1

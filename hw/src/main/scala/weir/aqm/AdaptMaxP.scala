@@ -7,7 +7,7 @@ import weir.csr.{ConfigWrite, Register, RegisterMap, Scaled}
 
 /** Adaptive RED: a tick per queue and interval moves max_p, and the slopes with it (docs/modules/ared.md).
   *
-  * A tick takes 45 cycles, one at a time, with one multiplier; its result is written in one cycle, so that a request
+  * A tick takes 62 cycles, one at a time, with one multiplier and one comparison; its result is written in one cycle, so that a request
   * sees all of it or nothing. `slopes` is combinational from `queue`; it is valid once a tick has changed what the
   * registers say. A tick that leaves max_p as it was puts the queue to rest until its average is stored again: only
   * then could the next one change anything. At reset and after `renew` a queue starts anew, an interval before its tick.
@@ -92,30 +92,39 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
   private val tickSteps = new Steps(tickStarts, AdaptMaxP.tickSteps)
   private def scanning(n: Int): Bool = scanSteps(n + 1)
   private def ticking(n: Int): Bool = tickSteps(n + 1)
+  /** in the next cycle a product begins; in this one what follows the last */
+  private val multiplyStarts, endStarts = Bool()
+  private val multiplySteps = new Steps(multiplyStarts, 6)
+  private val endSteps = new Steps(endStarts, 3)
+  private def multiplying(n: Int): Bool = multiplySteps(n + 1)
+  private def ending(n: Int): Bool = endSteps(n)
   private def interval(word: UInt): UInt =
     Mux(word < AdaptMaxP.leastNs, U(AdaptMaxP.leastNs, 32 bits), word)
 
-  /** Times, shared by scan and tick. */
+  /** Times, shared by scan and tick, and while neither is at work: then `queue` is the one with the earliest deadline. */
   val time = new Area {
     val stored = deadlines.readAsync(queue)
     val intervalNs = Reg(UInt(32 bits))
     val deadline = Reg(c.time)
     val soon = Reg(c.time)
-    val next = Reg(c.time)
     val passed = Reg(Bool())
+    when(phase === Phase.idle || scanning(0) || ending(0))(deadline := stored)
+    when(phase === Phase.idle || scanning(1) || ending(2))(passed := !(io.nowNs - deadline).msb)
+    when(scanning(2) || ending(0))(intervalNs := interval(word))
+    when(scanning(3) || ending(1))(soon := io.nowNs + intervalNs)
+    when(ending(1))(deadline := deadline + intervalNs)
   }
   import time._
 
   /** Looks for the earliest deadline, queue by queue, and starts those that have none. */
   val scan = new Area {
-    val best = Reg(c.time)
-    val earliest = Reg(c.queueId)
+    val best, next = Reg(c.time)
+    val earliest = Reg(c.queueId) init 0
     val found = RegInit(False)
     val anew, again, better = Reg(Bool())
     val last = queue === c.queues - 1
     when(scanning(0)) {
       words.ask("ARED_INTERVAL")
-      deadline := time.stored
       anew := PerQueue.bit(renewed, queue)
       again := PerQueue.bit(revived, queue)
       for (q <- 0 until c.queues) when(queue === q) {
@@ -123,10 +132,10 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
         revived(q) := False
       }
     }
-    when(scanning(1))(passed := !(io.nowNs - deadline).msb)
-    when(scanning(2))(intervalNs := interval(word))
-    when(scanning(3))(soon := io.nowNs + intervalNs)
-    when(scanning(4))(next := (anew || again && passed) ? soon | deadline)
+    private val restarts = Mux(phase === Phase.tick, passed, anew || again && passed)
+    private val starting = restarts ? soon | deadline
+    when(scanning(4))(next := starting)
+    deadlines.write(queue, starting, scanning(4) || ending(3))
     when(scanning(5))(better := !found || (next - best).msb)
     when(scanning(6)) {
       when(PerQueue.bit(runs & ~resting, queue) && better) {
@@ -138,72 +147,105 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
       when(last)(phase := Phase.idle) otherwise (scanStarts := True)
     }
     pending := (runs & (renewed | revived)).orR || found && !PerQueue.bit(runs, earliest)
-    val due = RegNext(phase === Phase.idle && found && !(io.nowNs - best).msb) init False
+    /** idle for so long that `passed` is of the earliest deadline */
+    val settled = Reg(Bits(3 bits)) init 0
+    settled := (settled ## True).resize(3)
+    when(phase =/= Phase.idle)(settled := 0)
     when(phase === Phase.idle) {
+      queue := earliest
       when(pending) {
         phase := Phase.scan
         scanStarts := True
         queue := 0
         found := False
-      } elsewhen (due) {
+      } elsewhen (found && passed && settled.msb) {
         phase := Phase.tick
         tickStarts := True
-        queue := earliest
       }
     }
   }
 
-  /** One tick: the new max_p. */
+  /** One tick: the new max_p. Each word that comes is compared with one number, and the lesser or the greater of both taken. */
   val adapt = new Area {
     val nowNs = Reg(c.time)
     val average = Reg(UInt(43 bits))
-    val started = Reg(Slopes())
     val isAdapted, above, below, canRise, canFall, changed, touched = Reg(Bool())
-    val p, top, change, raised, lowered, next = Reg(UInt(32 bits))
+    /** max_p, the one before the tick to begin with */
+    val maxP, change = Reg(UInt(32 bits))
     val sum = Reg(UInt(33 bits))
+    val number = Reg(UInt(34 bits))
+    /** with a bit after the point, for ≤ and an average's fraction */
+    private val after = False
+    val less = number < U(0, 1 bit) @@ word @@ after
+    val chosen = UInt(32 bits)
+    private val takesNumber = CombInit(less)
+    chosen := takesNumber ? number(32 downto 1) | word
     /** an arrival has stored an average that the tick does not know */
     val touch = io.stored.valid && io.stored.payload === queue
     when(touch)(touched := True)
+    def compare(value: UInt): Unit = number := value.resize(33) @@ U(0, 1 bit)
     when(ticking(0)) {
       words.ask("RED_MAXP")
       nowNs := io.nowNs
       average := PerQueue(io.averages, queue)
-      started := results.readAsync(queue)
+      compare(results.readAsync(queue).maxP)
       isAdapted := PerQueue.bit(adapted, queue)
       touched := touch
     }
     when(ticking(1))(words.ask("ARED_HIGH"))
     when(ticking(2)) {
       words.ask("ARED_LOW")
-      p := isAdapted ? started.maxP | word
+      takesNumber := isAdapted
+      maxP := chosen
+      number := (average(42 downto 11) @@ average(10 downto 0).orR).resize(34)
     }
     when(ticking(3)) {
       words.ask("ARED_INCREASE")
-      above := average > (word @@ U(0, 11 bits))
+      after := True
+      above := !less
     }
     when(ticking(4)) {
       words.ask("ARED_TOP")
-      below := average < (word @@ U(0, 11 bits))
+      below := less
+      compare(maxP >> 2)
     }
     when(ticking(5)) {
-      words.ask("ARED_DECREASE")
-      change := (word < (p >> 2)) ? word | (p >> 2).resize(32)
+      change := chosen
+      compare(maxP)
     }
     when(ticking(6)) {
-      sum := p +^ change
-      top := word
-      canRise := p < word
+      words.ask("ARED_TOP")
+      canRise := less
+      sum := maxP +^ change
     }
-    when(ticking(7))(raised := (sum > top) ? top | sum.resize(32))
-    when(ticking(12))(words.ask("ARED_BOTTOM"))
+    when(ticking(7)) {
+      words.ask("ARED_DECREASE")
+      compare(sum)
+    }
+    when(ticking(8) && above && canRise)(maxP := chosen)
+    when(ticking(14))(words.ask("ARED_BOTTOM"))
+    when(ticking(15)) {
+      words.ask("ARED_BOTTOM")
+      compare(maxP)
+    }
+    when(ticking(16)) {
+      words.ask("ARED_BAND")
+      after := True
+      canFall := !less
+    }
+    when(ticking(17)) {
+      takesNumber := !less
+      when(!above && below && canFall)(maxP := chosen)
+      changed := above ? (canRise && change =/= 0) | (below && canFall)
+    }
   }
-  import adapt.{next => newP, _}
+  import adapt._
 
-  /** The multiplier, 16 × 18 bits a cycle, and the shift that normalises: a product of max_p and DECREASE, then two of a
-    * probability and a scaled number.
+  /** The multiplier, 16 × 18 bits a cycle, and the shift that normalises: a product of max_p and DECREASE, then two of
+    * a probability and a scaled number.
     */
   val product = new Area {
-    val multiplicand, factor = Reg(UInt(32 bits))
+    val factor = Reg(UInt(32 bits))
     val a = Reg(UInt(16 bits))
     val b = Reg(UInt(18 bits))
     val term = Multiply(a, b, phase === Phase.tick)
@@ -211,55 +253,48 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val low = Reg(UInt(16 bits))
     val normal = Reg(UInt(50 bits))
     val exponent = Reg(UInt(6 bits))
-    /** which of the shifts is next, one bit each, and whether it is made: found a step before */
-    val turn = Reg(Bits(AdaptMaxP.distances.size bits))
-    val fits = Reg(Bool())
-    def load(upper: Boolean, limb: UInt): Unit = {
-      a := (if (upper) multiplicand(31 downto 16) else multiplicand(15 downto 0))
+    /** the product of 1 − max_p */
+    val second = Reg(Bool())
+    /** steps of the shift that are left */
+    val left = Reg(UInt(4 bits)) init 0
+    val normalised = RegNext(left === 1) init False
+    private def load(upper: Boolean, limb: UInt): Unit = {
+      a := (if (upper) maxP(31 downto 16) else maxP(15 downto 0)) ^ second.asSInt.resize(16).asUInt
       b := limb.resized
     }
-    private def add(on: Bool)(value: UInt): Unit = when(on)(sum := value)
-
-    when(ticking(7)) {
-      multiplicand := p
-      factor := word
+    private val upper = ticking(13) || ticking(15) || multiplying(4)
+    when(ticking(12) || ticking(14) || multiplying(3) || upper) {
+      sum := term + (upper ? (sum >> 16).resize(34) | (ticking(14) ? sum | U(0)))
     }
-    when(ticking(8))(load(upper = false, factor(15 downto 0)))
-    when(ticking(9))(load(upper = false, factor(31 downto 16)))
-    when(ticking(10))(load(upper = true, factor(15 downto 0)))
-    when(ticking(11))(load(upper = true, factor(31 downto 16)))
-    add(ticking(10))(term)
-    add(ticking(11))((sum >> 16) + term)
-    add(ticking(12))(sum + term)
-    add(ticking(13))((sum >> 16) + term)
 
-    for (start <- AdaptMaxP.products) {
-      when(ticking(start + 1))(load(upper = false, factor(17 downto 0)))
-      when(ticking(start + 2))(load(upper = true, factor(17 downto 0)))
-      add(ticking(start + 3))(term)
-      when(ticking(start + 4))(low := sum(15 downto 0))
-      add(ticking(start + 4))((sum >> 16) + term)
-      when(ticking(start + 5)) {
-        normal := sum @@ low
-        exponent := factor(29 downto 24)
-        fits := sum(33 downto 34 - AdaptMaxP.distances.head) === 0 &&
-          factor(29 downto 24) <= 63 - AdaptMaxP.distances.head
+    when(ticking(0))(second := False)
+    when(ticking(9) || multiplying(0))(factor := word)
+    when(ticking(10))(load(upper = false, factor(15 downto 0)))
+    when(ticking(11))(load(upper = false, factor(31 downto 16)))
+    when(ticking(12))(load(upper = true, factor(15 downto 0)))
+    when(ticking(13))(load(upper = true, factor(31 downto 16)))
+
+    when(multiplying(1))(load(upper = false, factor(17 downto 0)))
+    when(multiplying(2))(load(upper = true, factor(17 downto 0)))
+    when(multiplying(4))(low := sum(15 downto 0))
+    when(left =/= 0) {
+      left := left - 1
+      val far = normal(49 downto 50 - AdaptMaxP.distance) === 0 && exponent <= 63 - AdaptMaxP.distance
+      when(!normal.msb && exponent =/= 63) {
+        normal := normal |<< 1
+        exponent := exponent + 1
+      }
+      when(far) {
+        normal := normal |<< AdaptMaxP.distance
+        exponent := exponent + AdaptMaxP.distance
       }
     }
-    when(phase === Phase.tick) {
-      turn := turn |<< 1
-      when(AdaptMaxP.products.map(start => ticking(start + 5)).orR)(turn := 1)
-      for ((distance, n) <- AdaptMaxP.distances.zipWithIndex) when(turn(n)) {
-        when(fits) {
-          normal := normal |<< distance
-          exponent := exponent + distance
-        }
-        for (next <- AdaptMaxP.distances.lift(n + 1)) {
-          def zero(from: Int): Bool = normal(49 - from downto 50 - from - next) === 0
-          fits := fits ? (zero(distance) && exponent <= 63 - distance - next) | (zero(0) && exponent <= 63 - next)
-        }
-      }
+    when(multiplying(5)) {
+      normal := sum @@ low
+      exponent := factor(29 downto 24)
+      left := AdaptMaxP.shifts
     }
+    when(left === 2)(when(second)(words.ask("ARED_INTERVAL")) otherwise (words.ask("ARED_GENTLE")))
     val scaled = Scaled()
     scaled.mantissa := normal(49 downto 32)
     scaled.exponent := exponent
@@ -267,54 +302,26 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
 
   val finish = new Area {
     val slope = Reg(Scaled())
-    val Seq(first, second) = AdaptMaxP.products
-    when(ticking(14)) {
-      lowered := (product.sum(31 downto 0) < word) ? word | product.sum(31 downto 0)
-      canFall := p > word
-    }
-    when(ticking(15)) {
-      words.ask("ARED_BAND")
-      newP := p
-      when(above) {
-        when(canRise)(newP := raised)
-      } elsewhen (below && canFall)(newP := lowered)
-    }
-    when(ticking(first)) {
-      changed := newP =/= p
-      product.multiplicand := newP
-      product.factor := word
-    }
-    when(ticking(second - 2))(words.ask("ARED_GENTLE"))
-    when(ticking(second)) {
+    when(ticking(16))(compare(product.sum(31 downto 0)))
+    multiplyStarts := ticking(17) || product.left === 1 && !product.second
+    when(product.normalised && !product.second) {
       slope := product.scaled
-      product.multiplicand := ~newP
-      product.factor := word
+      product.second := True
     }
-    val end = second + 12
-    when(ticking(end - 2)) {
-      words.ask("ARED_INTERVAL")
-      deadline := time.stored
-    }
+    endStarts := product.normalised && product.second
     /** what came meanwhile makes the tick void */
     val void = PerQueue.bit(renewed | renew, queue)
     val result = Slopes()
-    result.maxP := newP
+    result.maxP := maxP
     result.slope := slope
     result.gentleSlope := product.scaled
-    val write = ticking(end) && !void
+    val write = ending(0) && !void
     results.write(queue, result, write)
-    when(ticking(end))(intervalNs := interval(word))
-    when(ticking(end + 1)) {
-      next := deadline + intervalNs
-      soon := io.nowNs + intervalNs
-    }
-    when(ticking(end + 2))(passed := !(io.nowNs - next).msb)
-    deadlines.write(queue, scanning(5) ? next | (passed ? soon | next), scanning(5) || ticking(end + 3))
     for (q <- 0 until c.queues) when(queue === q) {
       when(write)(adapted(q) := True)
-      when(ticking(end + 3) && !void)(resting(q) := !changed && !touched && !touch)
+      when(ending(3) && !void)(resting(q) := !changed && !touched && !touch)
     }
-    when(ticking(end + 3)) {
+    when(ending(3)) {
       phase := Phase.scan
       scanStarts := True
       queue := 0
@@ -342,22 +349,21 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
   io.tick.queue := queue
   io.tick.policy := RedFamily.Ared.id
   io.tick.nowNs := nowNs
-  io.tick.words(0) := newP.asBits
+  io.tick.words(0) := maxP.asBits
   io.tick.words(1) := average(42 downto 11).asBits
   io.tick.words(2) := AdaptMaxP.word(finish.slope)
   io.tick.words(3) := AdaptMaxP.word(finish.result.gentleSlope)
 }
 
 object AdaptMaxP {
-  /** the shortest interval: the ticks of eight queues take less */
+  /** the shortest interval: the ticks of eight queues, 62 cycles and a scan of 56 each, take less */
   val leastNs = 16384
-  /** the steps at which the factor of a slope arrives */
-  val products = Seq(17, 29)
-  /** the shifts that normalise a product, each in a step of its own */
-  private val distances = Seq(32, 16, 8, 4, 2, 1)
-  /** steps of a queue's scan, and of a tick: its last is three after its end */
+  /** A step of the shift that normalises goes that far, or by one; steps for the farthest, 63. */
+  private val distance = 8
+  private val shifts = 14
+  /** steps of a queue's scan, and of a tick up to the new max_p */
   val scanSteps = 7
-  val tickSteps: Int = products.last + 12 + 4
+  val tickSteps = 18
   /** as a register holds it */
   private def word(number: Scaled): Bits = B(0, 2 bits) ## number.exponent ## B(0, 6 bits) ## number.mantissa
 }

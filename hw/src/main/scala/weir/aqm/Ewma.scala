@@ -77,9 +77,7 @@ case class Ewma(c: WeirConfig) extends Component {
     val update = io.request.valid && !PerQueue.bit(io.clear, queue)
   }
 
-  /** The products in parts of 18 × 18 bits; 2^36·base without and with each threshold subtracted, 22 fraction bits,
-    * modulo 2^45
-    */
+  /** The products in parts of 18 × 18 bits */
   val t1 = new Area {
     val valid = RegNext(io.request.valid) init False
     val queue = RegNextWhen(t0.queue, io.request.valid)
@@ -96,30 +94,37 @@ case class Ewma(c: WeirConfig) extends Component {
     val past = new PartialProducts(retained, average, valid)
     val present = new PartialProducts(share, quantity, valid)
     val kept = RegNextWhen((unity || idle) ? U(0, 43 bits) | average, valid)
-    val base = ((unity && !idle) ? quantity | U(0)) @@ U(0, 22 bits)
-    val thresholds = Seq(Seq(), Seq(minimum -> 11), Seq(maximum -> 11), Seq(maximum -> 12))
-    val bases = Vec(thresholds.map(t => CarrySave.difference(base, t, 45, valid)))
   }
 
-  /** Both products; that part of the first that starts at 2^36 joins the bases instead */
+  /** Both products and the lower 36 bits of `kept`, but for that part of the first product that starts at 2^36; of their lower 36
+    * bits, with the rounding, only the carries are needed. Base, with the upper bits of `kept`, which is 0 unless it is, without and with each
+    * threshold subtracted: 22 fraction bits, modulo 2^45.
+    */
   val t2 = new Area {
     val valid = RegNext(t1.valid) init False
     val update = RegNext(t1.update && !PerQueue.bit(io.clear, t1.queue)) init False
     val past = CarrySave.sum(t1.past.parts.patch(Ewma.upperPart, Nil, 1), 81, valid)
     val present =
-      CarrySave.sum(t1.present.parts.map { case (p, offset) => p -> (offset + 22) } :+ (t1.kept -> 0), 81, valid)
-    val bases = Vec(RegNextWhen(t1.bases, t1.valid).map(_ + t1.past.terms(Ewma.upperPart)))
+      CarrySave.sum(t1.present.parts.map { case (p, offset) => p -> (offset + 22) } :+ (t1.kept(35 downto 0) -> 0), 81, valid)
+    val low = past(35 downto 0) +^ present(35 downto 0)
+    private val base = ((t1.unity && !t1.idle) ? t1.quantity | U(0)) @@ U(0, 15 bits) @@ t1.kept(42 downto 36)
+    private val thresholds = Seq(Seq(), Seq(t1.minimum -> 11), Seq(t1.maximum -> 11), Seq(t1.maximum -> 12))
+    val bases = Vec(thresholds.map(t => CarrySave.difference(base, t, 45, valid)))
   }
 
-  /** Rounding and the last additions */
+  /** The last additions: what all have in common, then each base */
   val t3 = new Area {
     val valid = RegNext(t2.valid) init False
     val update = RegNext(t2.update && !PerQueue.bit(io.clear, t1.queue)) init False
-    val past = RegNextWhen(t2.past, t2.valid)
-    val present = RegNextWhen(t2.present, t2.valid)
+    val past = RegNextWhen(t2.past >> 36, t2.valid)
+    val present = RegNextWhen(t2.present >> 36, t2.valid)
+    val upperPart = RegNextWhen(t1.past.terms(Ewma.upperPart), t2.valid)
+    val carry = RegNextWhen(t2.low.msb, t2.valid)
+    /** 2^35 more is one more where bit 35 is set */
+    val rounding = RegNextWhen(t2.low(35), t2.valid)
     val bases = RegNextWhen(t2.bases, t2.valid)
-    val sums = Vec(bases.map(b => CarrySave.sum(Seq(past -> 0, present -> 0, (b @@ True) -> 35), 81, valid)))
-    val results = Vec(sums.map(s => Meaningful(valid)(s >> 36)))
+    val common = CarrySave.sum(Seq(past -> 0, present -> 0, upperPart -> 0), 45, carry, valid)
+    val results = Vec(bases.map(b => Meaningful(valid)(CarrySave.sum(Seq(common -> 0, b -> 0), 45, rounding, valid))))
   }
 
   /** t4: the results */

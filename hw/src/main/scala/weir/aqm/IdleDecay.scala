@@ -135,13 +135,12 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val product = new PartialProducts(idleNs(46 downto 0), rate.mantissa, moves(1))
   }
 
-  /** i·Rm, and where the 22 bits of m end in it */
+  /** i·Rm */
   val c2 = new Area {
     val queue = RegNextWhen(c1.queue, moves(1))
     val negative = RegNextWhen(c1.idleNs.msb, moves(1))
     val exponent = RegNextWhen(c1.rate.exponent, moves(1))
     val product = c1.product.sum(65, moves(2))
-    val above = ShiftSaturate.above(65, exponent, 22)
   }
 
   /** min((i·Rm) >> Re, 2^22 − 1); the bound is 2^22 − 2, corrected in c4 */
@@ -149,8 +148,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val queue = RegNextWhen(c2.queue, moves(2))
     val product = RegNextWhen(c2.negative ? U(0, 65 bits) | c2.product, moves(2))
     val exponent = RegNextWhen(c2.exponent, moves(2))
-    val above = RegNextWhen(c2.above, moves(2))
-    val slots = Meaningful(moves(3))(ShiftSaturate(product, exponent, above, 22))
+    val slots = Meaningful(moves(3))(ShiftSaturate(product, exponent, 22))
     val decay = (words("RED_DECAY_HI", queue) ## words("RED_DECAY_LO", queue)).asUInt
   }
 
@@ -159,16 +157,14 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val slots = RegNextWhen(c3.slots, moves(3))
     val decay = RegNextWhen(c3.decay, moves(3))
     val bounded = slots.andR
-    val product = new PartialProducts(slots(17 downto 0), decay, moves(4))
-    /** the upper four bits of m times C, counts 2^18 times; four rows are too few for a multiplier */
-    val upper = RegNextWhen(CarrySave.sum((0 until 4).map(b => (slots(18 + b) ? decay | U(0)) -> b), 46, moves(4)), moves(4))
+    val product = new PartialProducts(slots, decay, moves(4))
   }
 
   /** y = (m+1)·C = m·C + C */
   val c5 = new Area {
     val slots = RegNextWhen(c4.slots & ~(c4.bounded.asUInt.resize(22)), moves(4))
     val once = RegNextWhen(c4.bounded ? U(0, 42 bits) | c4.decay, moves(4))
-    val exponent = CarrySave.sum(c4.product.parts ++ Seq(c4.upper -> 18, once -> 0), 64, moves(5))
+    val exponent = CarrySave.sum(c4.product.parts :+ (once -> 0), 64, moves(5))
   }
 
   /** f_hi to the ROM; z = (f_lo·11629080) >> 15 = (f_lo·1453635) >> 12, 1453635 = 5·2^18 + 142915 */
@@ -180,7 +176,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val rom = Exp2Rom()
     rom.io.fraction := fractionHigh
     val product = new PartialProducts(fractionLow, U(IdleDecay.ln2Low, 18 bits), moves(6))
-    val five = RegNextWhen(fractionLow +^ (fractionLow << 2), moves(6))
+    val five = new PartialProducts(fractionLow, U(5, 3 bits), moves(6))
   }
 
   /** z, 45 fraction bits; the shift I, at 40 and above 63 */
@@ -188,7 +184,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val slots = RegNextWhen(c6.slots, moves(6))
     val whole = RegNextWhen(c6.exponent(63 downto 36), moves(6))
     val shift = (whole >= 40) ? U(63, 6 bits) | whole.resize(6)
-    val z = CarrySave.sum(c6.product.parts :+ (c6.five -> 18), 48, moves(7))(47 downto 12)
+    val z = CarrySave.sum(c6.product.parts ++ c6.five.parts.map { case (term, offset) => term -> (offset + 18) }, 48, moves(7))(47 downto 12)
   }
 
   /** T·z, and z²/2, whose upper 26 bits are zz */
@@ -202,24 +198,28 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val square = Multiply(zTop, zTop, moves(8))
   }
 
-  /** T − ((T·h) >> 45) with h = z − zz is ⌊(T·2^45 + 2^45 − 1 − T·z + T·zz) / 2^45⌋: first without T·zz */
+  /** T − ((T·h) >> 45) with h = z − zz is ⌊(T·2^45 + 2^45 − 1 − T·z + T·zz) / 2^45⌋, and −T·z is ~(T·z) + 1: first T·z, and
+    * T·zz in parts that leave a place for the rest
+    */
   val c9 = new Area {
     val slots = RegNextWhen(c8.slots, moves(8))
     val shift = RegNextWhen(c8.shift, moves(8))
     val power = RegNextWhen(c8.power, moves(8))
     val zz = c8.square(35 downto 10)
-    val product = new PartialProducts(power, zz, moves(9))
-    val ceiling = power @@ U(BigInt("1" * 45, 2), 45 bits)
-    val linear = CarrySave.difference(ceiling, c8.product.parts, 81, moves(9))
+    private val low = new PartialProducts(power, zz(7 downto 0), moves(9))
+    private val high = new PartialProducts(power, zz(25 downto 8), moves(9))
+    def square: Seq[(UInt, Int)] = low.parts ++ high.parts.map { case (term, offset) => term -> (offset + 8) }
+    val linear = c8.product.sum(72, moves(9))
   }
 
   /** 2^(−f), before >> I */
   val c10 = new Area {
     val slots = RegNextWhen(c9.slots, moves(9))
     val shift = RegNextWhen(c9.shift, moves(9))
+    val power = RegNextWhen(c9.power, moves(9))
     val linear = RegNextWhen(c9.linear, moves(9))
-    val mantissa =
-      Meaningful(moves(10))(CarrySave.sum(c9.product.parts :+ (linear -> 0), 81, moves(10))(80 downto 45))
+    private val rest = Seq(~linear.resize(81) -> 0, power -> 45, U(1, 1 bit) -> 45)
+    val mantissa = Meaningful(moves(10))(CarrySave.sum(c9.square ++ rest, 81, moves(10))(80 downto 45))
   }
 
   /** A_idle */

@@ -67,6 +67,9 @@ case class Red(c: WeirConfig) extends Component {
       if (c.has(Policy.Ared)) io.adapted.valid ? io.adapted.payload | written else written
     val slope = RegNextWhen(used.slope, stage(2))
     val gentleSlope = RegNextWhen(used.gentleSlope, stage(2))
+    /** t4 */
+    val fineSlope = FineShift(slope, stage(3))
+    val fineGentleSlope = FineShift(gentleSlope, stage(3))
     val maxP = RegNextWhen(used.maxP, stage(2))
     val gentle = RegNextWhen(flag(flags, "GENTLE").lsb, stage(2))
     val ecn = RegNextWhen(flag(flags, "ECN").lsb, stage(2))
@@ -74,14 +77,6 @@ case class Red(c: WeirConfig) extends Component {
     val noDrop = RegNextWhen(flag(flags, "NODROP").lsb, stage(2))
   }
   if (c.has(Policy.Ared)) io.adaptedQueue := arrival.queue
-
-  /** Multipliers by the stages that use them, no two of which a request is in at once. */
-  val multipliers = new Area {
-    val t1t2 = new Multiplier
-    val t2t3 = Seq.fill(2)(new Multiplier)
-    val t4t7 = Seq.fill(4)(new Multiplier)
-    val t5t7 = Seq.fill(4)(new Multiplier)
-  }
 
   val count = RedCount(c)
   count.io.request << io.request
@@ -92,7 +87,7 @@ case class Red(c: WeirConfig) extends Component {
   /** κ = 1 or L/mean, UQ14.20; product t2, κ t3 to t6 */
   val size = new Area {
     val byBytes = arrival.byteMode =/= 0
-    val product = multipliers.t1t2(arrival.length, arrival.mean.mantissa, stage(1))
+    val product = Multiply(arrival.length, arrival.mean.mantissa, stage(1))
     val kappa = RegNextWhen(byBytes ? (product >> arrival.mean.exponent) | U(1 << 20, 32 bits), stage(2))
   }
 
@@ -100,17 +95,19 @@ case class Red(c: WeirConfig) extends Component {
   val spreading = new Area {
     val after = arrival.byteMode === 1
     val before = arrival.byteMode(1)
-    val keptBytes = new PartialProducts(count.io.kept.bytes, arrival.mean.mantissa, stage(2), multipliers.t2t3)
-    val keptMeans = RegNextWhen(keptBytes.sum(42, stage(3)), stage(3))
-    val above = RegNextWhen(ShiftSaturate.above(42, arrival.mean.exponent, 36), stage(3))
-    val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets, stage(3), multipliers.t2t3)
+    private val exponent = arrival.mean.exponent
+    val mean = FineShift(arrival.mean, stage(1))
+    val keptBytes = new PartialProducts(count.io.kept.bytes, mean, stage(2))
+    val keptMeans = RegNextWhen(keptBytes.sum(57, stage(3)), stage(3))
+    val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets, stage(3))
     val keptPackets = count.io.kept.packets
 
-    val restartedBytes = multipliers.t1t2(count.io.restarted.bytes, arrival.mean.mantissa, stage(2))
+    val restartedBytes = new PartialProducts(count.io.restarted.bytes, mean, stage(2))
+    val restartedMeans = restartedBytes.sum(48, stage(3))
     val restarted = Reg(UInt(36 bits))
     when(stage(3)) {
       restarted := (count.io.restarted.packets @@ U(0, 20 bits)).resize(36)
-      when(after)(restarted := (restartedBytes >> arrival.mean.exponent).resize(36))
+      when(after)(restarted := FineShift.result(restartedMeans, exponent, 36))
       when(before)(restarted := (count.io.restarted.packets(1) ? (size.kappa << 1) | size.kappa.resize(33)).resize(36))
       when(before && count.io.restarted.packets === 0)(restarted := 0)
     }
@@ -141,7 +138,7 @@ case class Red(c: WeirConfig) extends Component {
         when(count.io.restart) {
           others := spreading.restarted
         } elsewhen (spreading.after) {
-          others := ShiftSaturate(spreading.keptMeans, arrival.mean.exponent, spreading.above, 36)
+          others := FineShift.saturated(spreading.keptMeans, arrival.mean.exponent, 36)
         } elsewhen (!spreading.before) {
           others := spreading.keptPackets @@ U(0, 20 bits)
         } elsewhen (saturated) {
@@ -152,10 +149,9 @@ case class Red(c: WeirConfig) extends Component {
     /** 0 for geometric */
     val h = others | (usesSizes ? sizes | U(0))
 
-    /** max_p where p = product >> k has it: added before the shift */
-    val shiftedMaxP = parameters.maxP.resize(95) |<< parameters.gentleSlope.exponent
-    val lowerProduct = new PartialProducts(parameters.slope.mantissa, io.belowMinimum(42 downto 7).asUInt, stage(4), multipliers.t4t7.take(2))
-    val upperProduct = new PartialProducts(parameters.gentleSlope.mantissa, io.belowMaximum(42 downto 7).asUInt, stage(4), multipliers.t4t7.drop(2))
+    /** slope·(avg − threshold) of the region */
+    private val excess = (upper ? io.belowMaximum | io.belowMinimum)(42 downto 7).asUInt
+    val product = new PartialProducts(upper ? parameters.fineGentleSlope | parameters.fineSlope, excess, stage(4))
   }
 
   /** t5 to t8 */
@@ -200,15 +196,12 @@ case class Red(c: WeirConfig) extends Component {
   private def rapid: Bool = if (c.has(Policy.Isred)) rate.io.rapid else False
   private def certainly: Bool = if (c.has(Policy.Isred)) rate.io.certain else False
 
-  /** u·h; slope·(avg − threshold) of the region */
+  /** u·h; slope·(avg − threshold) */
   val t5 = new Area {
-    val spread = new PartialProducts(middle.draw, middle.h, stage(5), multipliers.t5t7)
-    val terms = (t4.lowerProduct.terms zip t4.upperProduct.terms).map { case (l, u) => middle.upper ? u | l }
-    /** slope·(avg − threshold) + max_p·2^k */
-    val maxP = RegNextWhen(t4.shiftedMaxP, stage(4))
-    val slope = CarrySave.sum((terms zip t4.lowerProduct.offsets) :+ ((middle.upper ? maxP | U(0)) -> 0), 95, stage(5))
+    val spread = new PartialProducts(middle.draw, middle.h, stage(5))
+    val slope = t4.product.sum(69, stage(5))
     val exponent = middle.upper ? parameters.gentleSlope.exponent | parameters.slope.exponent
-    val above = ShiftSaturate.above(95, exponent, 32)
+    val maxP = middle.upper ? parameters.maxP | U(0)
   }
 
   /** g = κ + spread·((u·h) >> 24), saturation left to t7 and t8; p but for its bound: overflow makes it one */
@@ -223,9 +216,10 @@ case class Red(c: WeirConfig) extends Component {
     val gHigh = RegNextWhen(gExact(37 downto 36), stage(6))
     val slope = RegNextWhen(t5.slope, stage(5))
     val exponent = RegNextWhen(t5.exponent, stage(5))
-    val above = RegNextWhen(t5.above, stage(5))
-    val fraction = (slope >> exponent).resize(32)
-    val overflow = ShiftSaturate.overflow(slope, above)
+    val maxP = RegNextWhen(t5.maxP, stage(5))
+    private val sum = FineShift.result(slope, exponent, 32) +^ maxP
+    val fraction = sum.resize(32)
+    val overflow = sum.msb || FineShift.overflow(slope, exponent, 32)
   }
 
   /** p·g, p·h */
@@ -233,11 +227,11 @@ case class Red(c: WeirConfig) extends Component {
     val fraction = RegNextWhen(t6.fraction, stage(6))
     val overflow = RegNextWhen(t6.overflow, stage(6))
     val one = overflow
-    val gSaturated = RegNextWhen(t6.gHigh =/= 0, stage(7))
-    val decision = new PartialProducts(fraction, t6.g, stage(7), multipliers.t4t7)
-    /** p·g for the largest g, 2^36 − 1 */
-    val decisionSaturated = RegNextWhen((fraction << 36) - fraction, stage(7))
-    val waiting = new PartialProducts(fraction, middle.h, stage(7), multipliers.t5t7)
+    /** the largest g is 2^36 − 1 */
+    private val saturated = t6.gHigh =/= 0
+    val gSaturated = RegNextWhen(saturated, stage(7))
+    val decision = new PartialProducts(fraction, saturated ? U(t6.g.maxValue, 36 bits) | t6.g, stage(7))
+    val waiting = new PartialProducts(fraction, middle.h, stage(7))
   }
 
   /** Sums; the same tests for p = 1, which need no product */
@@ -246,7 +240,7 @@ case class Red(c: WeirConfig) extends Component {
     val fraction = RegNextWhen(t7.fraction, stage(7))
     val waits = middle.waits && !rapid
     val scaledDraw = waits ? (middle.draw << 1) | middle.draw.resize(25)
-    val decision = t7.gSaturated ? t7.decisionSaturated | t7.decision.sum(68, stage(8))
+    val decision = t7.decision.sum(68, stage(8))
     val waiting = t7.waiting.sum(68, stage(8))
     val decisionOne = scaledDraw < (t6.g << 4) || t7.gSaturated
     val waitingOne = (middle.h >> 20) =/= 0

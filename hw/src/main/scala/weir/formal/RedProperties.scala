@@ -63,9 +63,10 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
     val inBand = !outside && !forced
     val average = at(4, dut.io.average)
     val idleSlots = at(4, dut.io.idleSlots)
-    /** p·2^exponent·2^32 before its bound */
+    /** the product with the slope, 2^15 or more times p·2^32, and what is added */
     val slope = at(6, dut.t6.slope.pull())
     val exponent = at(6, dut.t6.exponent.pull())
+    val maxP = at(6, dut.t6.maxP.pull())
   }
   import asked.{valid => _, _}
 
@@ -80,11 +81,7 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
   /** the codepoint and the flags let the packet be marked rather than dropped */
   val gentleWith = useEcn && !(certain && hardDrop)
 
-  private val multipliers = dut.multipliers.t1t2 +: (dut.multipliers.t2t3 ++ dut.multipliers.t4t7 ++ dut.multipliers.t5t7)
-  private val uses = multipliers.map(_.enables.map(_.pull()))
-
   when(running) {
-    for (enables <- uses) assert(CountOne(enables) <= 1)
     // g is not cut off: κ + u·h < 2^37
     when(dut.stage.passed.pull()(5) && settled)(assert(!dut.t6.gExact.pull().msb))
     assert(verdict.valid === asked.valid)
@@ -93,7 +90,7 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
       when(outside)(assert(evidence.probability === 0 && evidence.count === 0))
       when(forced)(assert(evidence.probability === one))
       when(inBand) {
-        val exact = slope >> exponent
+        val exact = (slope >> ((exponent >> 4) @@ U(15, 4 bits))) +^ maxP
         assert(evidence.probability === ((exact >= one) ? U(one, 33 bits) | exact.resize(33)))
       }
       assert(evidence.average === average && evidence.idleSlots === idleSlots)
