@@ -30,6 +30,8 @@ class TickTimer(c: WeirConfig) extends Component {
     val awake = out(Bits(c.queues bits))
     /** a tick is to be carried out, with the time at which that was found; taken, its next deadline is set */
     val due = master(Stream(QueueTime(c)))
+    /** the interval of its queue */
+    val period = out(UInt(32 bits))
     /** the earliest deadline, of a time when `busy` was low */
     val wake = master(Flow(c.time))
     val busy = out Bool ()
@@ -72,6 +74,7 @@ class TickTimer(c: WeirConfig) extends Component {
   io.due.valid := phase === 4 && current && !late.msb
   io.due.payload.queue := turn
   io.due.payload.nowNs := looked
+  io.period := interval
   private val advance = phase === 4 && (!io.due.valid || io.due.ready)
   private val last = turn === c.queues - 1
   // while the tick unit is busy, look at the time again
@@ -126,6 +129,6 @@ class TickTimer(c: WeirConfig) extends Component {
 }
 
 object TickTimer {
-  /** the shortest interval, ns: longer than the ticks of all queues take */
+  /** the shortest interval, ns: longer than the ticks of four queues take */
   val least = 4096
 }
