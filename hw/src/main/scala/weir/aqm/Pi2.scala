@@ -32,7 +32,7 @@ object Pi2Engine extends PolicyEngine("pi2") {
   * (docs/modules/pi2.md).
   *
   * Latency: the verdict is valid `c.fastLatency` cycles after its request (it is made in three), the verdict of a departure two cycles after
-  * it. Throughput: a request every 4 cycles. A tick takes at most 98 cycles. At reset, and when cleared, p' is 0.
+  * it. Throughput: a request every 4 cycles. A tick takes at most 95 cycles. At reset, and when cleared, p' is 0.
   */
 class Pi2(c: WeirConfig) extends PolicyUnit(c) {
   import PiController.fraction
@@ -85,7 +85,8 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
   timer.io.interval := words("PI2_INTERVAL", timer.io.turn).asUInt
   timer.io.selected := io.selected & ~roles.low
   timer.io.restart := io.applied | io.clear
-  timer.io.rouse := B((0 until c.queues).map(q => delay.appears(q) || (roles.matrix(q) & delay.appears).orR))
+  // one queue at a time: of a pair the classic one
+  timer.io.rouse := ~roles.low & B((0 until c.queues).map(q => delay.appears(q) || (roles.matrix(q) & delay.appears).orR))
   io.wake << timer.io.wake
 
   /** The tick unit, for one classic queue. */
@@ -214,8 +215,9 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
 
   val t2 = new Area {
     val classic = RegNextWhen(t1.draw < t1.classic, stage(1))
-    /** the L queue's marks */
-    val threshold = RegNextWhen(Mux(t1.overCoupled, t1.either, Mux(t1.capable, t1.coupled, t1.classic)), stage(1))
+    /** the probability of what may happen to the packet */
+    val used = RegNextWhen(Mux(!t1.lowLatency || !t1.overCoupled && !t1.capable, t1.classic,
+      Mux(t1.overCoupled, t1.either, t1.coupled)), stage(1))
     val coupled = RegNextWhen(t1.draw < t1.coupled, stage(1))
     val either = RegNextWhen(t1.draw < t1.either, stage(1))
   }
@@ -237,7 +239,7 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
     next.cause := Mux(drop || mark, U(Cause.early, 3 bits), U(Cause.none, 3 bits))
     next.evidence.average := t1.classic @@ U(0, 11 bits)
     next.evidence.count := (t1.overCoupled ## t1.overClassic ## t1.lowLatency).asUInt.resized
-    next.evidence.probability := Mux(t1.lowLatency, t2.threshold, t1.classic).resized
+    next.evidence.probability := t2.used.resized
     next.evidence.idleSlots := 0
     val verdict = RegNextWhen(next, stage(2))
   }

@@ -7,8 +7,8 @@ import weir.csr.Scaled
 /** One step of the PI controller of PIE and PI2, p + α·(delay − target) + β·(delay − old delay), with one adder and one
   * shift by a bit (docs/modules/pie.md, Tick).
   *
-  * At `start` p and the delays are taken; target and gains are asked for when they are needed. Latency: at most 92
-  * cycles, without `tuned` 66. `next` holds until the following start, which must come after `done`.
+  * At `start` p and the delays are taken; target and gains are asked for when they are needed. Latency: at most 89
+  * cycles, without `tuned` 63. `next` holds until the following start, which must come after `done`.
   *
   * @param tuned with the rules that PIE adds to the controller (RFC 8033, 4.2 and 5.5): gains scaled by the size of p, increments
   *              capped, more at 250 ms, decay of an idle queue
@@ -40,7 +40,7 @@ class PiController(c: WeirConfig, tuned: Boolean) extends Component {
   noIoPrefix()
 
   object Step extends SpinalEnum {
-    val idle, target, error, magnitude, multiply, shift, take, accumulate, tune, lower, cap, raise, restore, load, total, bound,
+    val idle, target, error, magnitude, multiply, shift, accumulate, tune, lower, cap, raise, restore, load, total,
       clip, most, keep, decay, fall, join, complement, settle = newElement()
   }
 
@@ -103,6 +103,7 @@ class PiController(c: WeirConfig, tuned: Boolean) extends Component {
       isConstant := True
       constant := value
     }
+    // a bit of it is a function of four
     private val choice = Mux(isConstant, constant.asBits, B(sumWidth bits, default -> isProbability))
     private val p = operands.probability.resize(sumWidth)
     val operand = RegNext(Vec((0 until sumWidth).map { n =>
@@ -115,8 +116,8 @@ class PiController(c: WeirConfig, tuned: Boolean) extends Component {
     when(adds)(sum := ((sum.asBits ## carry).asSInt + (operand ## carry).asSInt) >> 1)
     when(halves)(sum := sum |>> 1)
     when(clears || io.start)(sum := 0)
-    val negative = RegNext(sum.msb)
-    val over = RegNext(!sum.msb && sum(sumWidth - 2 downto fraction) =/= 0)
+    /** above the largest p */
+    val above = !sum.msb && sum(sumWidth - 2 downto fraction) =/= 0
     def result: UInt = sum(fraction - 1 downto 0).asUInt
   }
   import change.{adds, clears, halves, isProbability, sum}
@@ -156,9 +157,8 @@ class PiController(c: WeirConfig, tuned: Boolean) extends Component {
     }
     is(Step.shift) {
       when(left(5 downto 3) =/= 0)(left := left - 8) otherwise (left := left - 1)
-      when(left === 0)(next(Step.take))
+      when(left === 0)(next(Step.accumulate))
     }
-    is(Step.take)(next(Step.accumulate))
     is(Step.accumulate) {
       adds := True
       second := True
@@ -199,16 +199,15 @@ class PiController(c: WeirConfig, tuned: Boolean) extends Component {
     }
     is(Step.total) {
       adds := True
-      next(Step.bound)
+      next(Step.clip)
     }
-    is(Step.bound)(next(Step.clip))
     is(Step.clip) {
-      clears := change.negative || change.over
+      clears := sum.msb || change.above
       change.take(one - 1)
       next(Step.most)
     }
     is(Step.most) {
-      adds := change.over
+      adds := RegNext(change.above)
       step := (if (tuned) Step.keep() else Step.idle())
     }
     if (tuned) {

@@ -29,7 +29,7 @@ object PieEngine extends PolicyEngine("pie") {
   * (docs/modules/pie.md).
   *
   * Latency: the verdict is valid `c.fastLatency` cycles after its request (it is made in three). Throughput: a
-  * request every 4 cycles. A tick takes at most 97 cycles. At reset, and when cleared, a queue has p = 0 and its
+  * request every 4 cycles. A tick takes at most 94 cycles. At reset, and when cleared, a queue has p = 0 and its
   * whole burst allowance.
   */
 class Pie(c: WeirConfig) extends PolicyUnit(c) {
