@@ -90,7 +90,8 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
   val room = new Area {
     val bytes = RegNextWhen(io.request.bytes, stage(0))
     val limit = RegNextWhen(live("FN_ROOM_HI", held(0).queue).asUInt @@ live("FN_ROOM_LO", held(0).queue).asUInt, stage(1))
-    val space = RegNextWhen(limit.resize(41).asSInt - (bytes << 4).resize(41).asSInt, stage(2))
+    /** 0 but in t3 */
+    val space = RegNext(Mux(stage(2), limit.resize(41).asSInt - (bytes << 4).resize(41).asSInt, S(0, 41 bits)))
     val none = RegNextWhen(space <= 0, stage(3))
     val none8 = RegNextWhen(none, stage(7))
     val none12 = RegNextWhen(none8, stage(11))
@@ -98,11 +99,9 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
 
   /** K, ΔB, Δt and the time since the last measurement one after another: t3 to t6, results t6 to t9 */
   val floats = new Area {
-    val value = UInt(44 bits)
-    value := window.io.elapsed
-    when(stage(3))(value := room.space.msb ? U(0, 44 bits) | room.space.asUInt.resize(44))
-    when(stage(4))(value := window.io.bytes.resize(44))
-    when(stage(5))(value := window.io.time)
+    /** each is 0 when it is not its turn */
+    val value = (room.space.msb ? U(0, 44 bits) | room.space.asUInt.resize(44)) |
+      window.io.bytes.resize(44) | window.io.time | window.io.elapsed
     private def loads(first: Int) = (first to first + 3).map(stage(_)).orR
     val normaliser = new FnNormaliser(value, U(0, 1 bit), Seq(loads(3), loads(4), loads(5)))
     val now = normaliser.result
@@ -110,11 +109,11 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
     val bytes8 = RegNextWhen(now, stage(7))
     val time9 = RegNextWhen(now, stage(8))
   }
-  acceleration.io.measured.valid := stage(9) && place6.measures
-  acceleration.io.measured.queue := held(2).queue
-  acceleration.io.measured.bytes := floats.bytes8
-  acceleration.io.measured.time := floats.time9
-  acceleration.io.measured.elapsed := floats.now
+  acceleration.io.measured.valid := place6.measures && (stage(7) || stage(8) || stage(9))
+  acceleration.io.measured.queue := Mux(stage(9), held(2).queue, held(1).queue)
+  acceleration.io.measured.part := Mux(stage(7), U(FnMeasurement.bytes, 2 bits),
+    Mux(stage(8), U(FnMeasurement.time, 2 bits), U(FnMeasurement.elapsed, 2 bits)))
+  acceleration.io.measured.value := floats.now
 
   /** What acceleration adds in T: taken over from the last measurement now and then */
   val lead = new Area {
@@ -172,7 +171,7 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
     val negative12 = RegNextWhen(negative10, stage(11))
   }
 
-  /** The three at the largest exponent; D = X + Z, Nn = D − Y */
+  /** The three at the largest exponent, in t12; D = X + Z, Nn = D − Y */
   val balance = new Area {
     private val exponents = Seq(products.exponentX, products.exponentY, products.exponentZ)
     /** below(i)(j) = e_j − e_i, t10 */
@@ -187,9 +186,9 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
       when(above.msb)(amount := 0)
       RegNextWhen(amount, stage(10))
     }
-    val x = RegNextWhen(products.x >> amounts(0), stage(11))
-    val y = RegNextWhen(products.y >> amounts(1), stage(11))
-    val z = RegNextWhen(products.z >> amounts(2), stage(11))
+    val x = new ShiftRight(products.x, amounts(0), stage(11)).result
+    val y = new ShiftRight(products.y, amounts(1), stage(11)).result
+    val z = new ShiftRight(products.z, amounts(2), stage(11)).result
     private val minus = products.negative12
     private val wideX = x.resize(39)
     private val wideY = ~y.resize(39)

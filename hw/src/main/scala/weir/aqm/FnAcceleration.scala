@@ -5,10 +5,18 @@ import spinal.lib._
 import weir.WeirConfig
 import weir.csr.{ConfigWrite, LiveWords}
 
-/** Bytes and time of a window, and the time since the last measurement. */
+/** A part of a measurement: bytes or time of a window, or, the last one, the time since the measurement before. */
 case class FnMeasurement(c: WeirConfig) extends Bundle {
   val queue = c.queueId
-  val bytes, time, elapsed = FnFloat()
+  /** [[FnMeasurement]] */
+  val part = UInt(2 bits)
+  val value = FnFloat()
+}
+
+object FnMeasurement {
+  val bytes = 0
+  val time = 1
+  val elapsed = 2
 }
 
 /** The acceleration of a queue's arrivals, off the path of decisions (docs/modules/fn.md, Acceleration):
@@ -38,21 +46,28 @@ case class FnAcceleration(c: WeirConfig) extends Component {
     io.config.data(f.high downto f.low) =/= live.field("FN_HALF_T2", name, io.config.queue)
   }.orR
   io.retimed := PerQueue.select(c.queues, io.config.valid && changed, io.config.queue)
-  private val jobs = Mem(FnMeasurement(c), c.queues max 2)
+  private val jobs = Mem(FnFloat(), 4 << c.queueWidth)
   private val rates = Mem(Bits(28 bits), c.queues max 2)
   private val leads = Mem(FnSigned(), c.queues max 2)
   val waiting, rated, led = Reg(Bits(c.queues bits)) init 0
-  jobs.write(io.measured.queue.resized, io.measured.payload, io.measured.valid)
+  jobs.write(io.measured.queue @@ io.measured.part, io.measured.value, io.measured.valid)
 
   io.lead := leads.readAsync(io.queue.resized)
   when(!PerQueue.bit(led, io.queue))(io.lead.mantissa := 0)
 
   object Phase extends SpinalEnum {
-    val idle, load, divide, change, align, subtract, normalise, divideAgain, multiply, product, store = newElement()
+    val idle, load, window, start, divide, change, align, shift, subtract, normalise, divideAgain, multiply, product, store = newElement()
   }
   val phase = RegInit(Phase.idle)
   val queue = Reg(c.queueId)
-  val job = Reg(FnMeasurement(c))
+  /** Parts of the measurement are read one after the other: `part` is of the phase before. */
+  val job = new Area {
+    val address = UInt(2 bits)
+    address := FnMeasurement.elapsed
+    val part = RegNext(jobs.readAsync(queue @@ address))
+    val bytes = Reg(FnFloat())
+    val timeless = Reg(Bool())
+  }
   val cancelled = Reg(Bool())
   private val chosen = OHMasking.first(waiting)
   io.busy := waiting.orR || phase =/= Phase.idle
@@ -99,11 +114,20 @@ case class FnAcceleration(c: WeirConfig) extends Component {
     old.exponent := previous(27 downto 18).asSInt
     val oldReg = RegNext(old)
     val ahead = Reg(SInt(10 bits))
-    def amount(by: SInt): UInt = {
-      val n = UInt(5 bits)
-      n := by(4 downto 0).asUInt
-      when(by.msb)(n := 0) elsewhen (by(8 downto 5) =/= 0)(n := 31)
-      n
+    /** places that the one with the smaller exponent is still to be shifted */
+    val left = Reg(UInt(5 bits))
+    private val distance = ahead.abs
+    val amount = UInt(5 bits)
+    amount := distance(4 downto 0)
+    when(distance(9 downto 5) =/= 0)(amount := 28)
+    // of what has no rate before it nothing is kept
+    when(!known)(amount := 0)
+    def advance(): Unit = {
+      val far = left(4 downto 2) =/= 0
+      for ((value, on) <- Seq(a -> ahead.msb, b -> !ahead.msb)) {
+        when(on && left =/= 0)(value := far ? (value |>> 4) | (value |>> 1))
+      }
+      left := left - (far ? U(4, 5 bits) | U(1, 5 bits))
     }
   }
   val size = Reg(UInt(26 bits))
@@ -119,7 +143,7 @@ case class FnAcceleration(c: WeirConfig) extends Component {
     lead.negative := negative
     lead.mantissa := exact.msb ? exact(35 downto 18) | exact(34 downto 17)
     lead.exponent := exponent + exact.msb.asUInt.resize(10).asSInt
-    when(!known || job.time.isZero || job.elapsed.isZero || size === 0)(lead.mantissa := 0)
+    when(!known || job.timeless || job.part.isZero || size === 0)(lead.mantissa := 0)
     val kept = phase === Phase.store && !cancelled
     leads.write(queue.resized, lead, kept)
     rates.write(queue.resized, rate.exponent ## rate.mantissa, kept)
@@ -132,12 +156,20 @@ case class FnAcceleration(c: WeirConfig) extends Component {
       when(waiting.orR)(phase := Phase.load)
     }
     is(Phase.load) {
-      val loaded = jobs.readAsync(queue.resized)
-      job := loaded
+      job.address := FnMeasurement.bytes
       PerQueue.bit(waiting, queue) := False
       when(!PerQueue.bit(waiting, queue))(cancelled := True)
-      division.start(loaded.bytes.mantissa, loaded.time.mantissa,
-        loaded.time.shift.resize(10).asSInt - loaded.bytes.shift.resize(10).asSInt)
+      phase := Phase.window
+    }
+    is(Phase.window) {
+      job.address := FnMeasurement.time
+      job.bytes := job.part
+      phase := Phase.start
+    }
+    is(Phase.start) {
+      job.timeless := job.part.isZero
+      division.start(job.bytes.mantissa, job.part.mantissa,
+        job.part.shift.resize(10).asSInt - job.bytes.shift.resize(10).asSInt)
       phase := Phase.divide
     }
     is(Phase.divide) {
@@ -150,11 +182,15 @@ case class FnAcceleration(c: WeirConfig) extends Component {
       phase := Phase.align
     }
     is(Phase.align) {
-      // one of the two amounts is 0
-      aligned.a := (rate.mantissa << 8) >> aligned.amount(-aligned.ahead)
-      aligned.b := (aligned.oldReg.mantissa << 8) >> aligned.amount(aligned.ahead)
+      aligned.a := rate.mantissa << 8
+      aligned.b := aligned.oldReg.mantissa << 8
+      aligned.left := aligned.amount
       aligned.top := aligned.ahead.msb ? aligned.oldReg.exponent | rate.exponent
-      phase := Phase.subtract
+      phase := Phase.shift
+    }
+    is(Phase.shift) {
+      aligned.advance()
+      when(aligned.left === 0)(phase := Phase.subtract)
     }
     is(Phase.subtract) {
       val difference = aligned.a -^ aligned.b
@@ -165,7 +201,7 @@ case class FnAcceleration(c: WeirConfig) extends Component {
     }
     is(Phase.normalise) {
       when(size.msb || size === 0) {
-        division.start(size(25 downto 8), job.elapsed.mantissa, exponent + job.elapsed.shift.resize(10).asSInt - 26)
+        division.start(size(25 downto 8), job.part.mantissa, exponent + job.part.shift.resize(10).asSInt - 26)
         phase := Phase.divideAgain
       } elsewhen (size(25 downto 22) === 0) {
         size := size |<< 4
@@ -191,14 +227,14 @@ case class FnAcceleration(c: WeirConfig) extends Component {
     is(Phase.store) {
       when(outcome.kept) {
         PerQueue.bit(led, queue) := True
-        PerQueue.bit(rated, queue) := !job.time.isZero
+        PerQueue.bit(rated, queue) := !job.timeless
       }
       phase := Phase.idle
     }
   }
 
   for (q <- 0 until c.queues) {
-    when(io.measured.valid && io.measured.queue === q)(waiting(q) := True)
+    when(io.measured.valid && io.measured.part === FnMeasurement.elapsed && io.measured.queue === q)(waiting(q) := True)
     when(io.restart(q)) {
       waiting(q) := False
       rated(q) := False

@@ -56,14 +56,16 @@ case class FnDecision(c: WeirConfig) extends Component {
     val t17t18 = Seq.fill(2)(new Multiplier)
   }
 
-  /** κ = min(1, L/MaxPacketSize), 20 fraction bits; t13 to t16 */
+  /** κ = min(1, L/MaxPacketSize), 20 fraction bits; t15 to t18 */
   val size = new Area {
     val factor = RegNextWhen(live.scaled("FN_MEAN", io.arrival.queue), stage(9))
     val byBytes = RegNextWhen(live.flag("FN_CTRL", "BYTE_MODE", io.arrival.queue), stage(9))
     val product = multipliers.t10t13(io.arrival.length, factor.mantissa, stage(10))
-    val ratio = RegNextWhen(product >> factor.exponent, stage(11))
-    val least = !byBytes || (ratio >> 20) =/= 0
-    val kappa = RegNextWhen(least ? U(1 << 20, 21 bits) | ratio.resize(21), stage(12))
+    val product12 = RegNextWhen(product.resize(36), stage(11))
+    val byBytes13 = RegNextWhen(byBytes, stage(12))
+    val ratio = RegNextWhen(new ShiftRight(product12, factor.exponent, stage(12)).result, stage(13))
+    val least = !byBytes13 || (ratio >> 20) =/= 0
+    val kappa = RegNextWhen(least ? U(1 << 20, 21 bits) | ratio.resize(21), stage(14))
   }
 
   /** P is 0 or 1 without a comparison */
@@ -84,19 +86,29 @@ case class FnDecision(c: WeirConfig) extends Component {
       val queue = RegNextWhen(held.t13.queue, stage(13))
       val there = Seq(14, 15, 16, 17).map(stage).orR
     }
-    val values = for (q <- 0 until c.queues) yield {
-      val value = Reg(UInt(16 bits)) init 0
-      val committed = UInt(16 bits)
-      committed := value
-      when(restarts && io.commit.queue === q) {
-        committed := (younger.there && younger.queue === q && t13.inBand14).asUInt.resized
-      }
-      value := committed
-      when(stage(13) && held.t13.queue === q)(value := t13.inBand ? (committed +| 1) | U(0, 16 bits))
-      when(io.clear(q))(value := 0)
-      value
+    private def restartsOf(queue: UInt): Bool = restarts && io.commit.queue === queue
+    private val one = younger.there && younger.queue === io.commit.queue && t13.inBand14
+    val values = Vec.fill(c.queues)(Reg(UInt(16 bits)) init 0)
+    val used = RegNextWhen(PerQueue(values, io.arrival.queue), stage(12))
+    /** what has become of it in t12 */
+    val anew = new Area {
+      private val cleared = PerQueue.bit(io.clear, io.arrival.queue)
+      val found = RegNextWhen(restartsOf(io.arrival.queue) || cleared, stage(12))
+      val one12 = RegNextWhen(one && !cleared, stage(12))
     }
-    val used = RegNextWhen(PerQueue(Vec(values), io.arrival.queue), stage(12))
+    private val committed = UInt(16 bits)
+    committed := used
+    when(anew.found)(committed := anew.one12.asUInt.resized)
+    when(restartsOf(held.t13.queue))(committed := one.asUInt.resized)
+    val next = t13.inBand ? (committed +| 1) | U(0, 16 bits)
+    for ((value, q) <- values.zipWithIndex) {
+      val counts = stage(13) && held.t13.queue === q
+      val begins = restartsOf(q) && !counts
+      when(counts)(value := next)
+      when(begins)(value.lsb := one)
+      when(begins || io.clear(q))(value(15 downto 1) := 0)
+      when(io.clear(q))(value.lsb := False)
+    }
     val used17 = RegNextWhen(t13.inBand14 ? used | U(0, 16 bits), stage(16))
   }
 
@@ -117,11 +129,15 @@ case class FnDecision(c: WeirConfig) extends Component {
     when(stage(15)) {
       d := normaliser.lastValue(36 downto 19)
       n := normaliser.lastCompanion(36 downto 1)
-      when(t13.certain14) {
-        d := 1 << 17
-        n := BigInt(1) << 35
-      }
-      when(!t13.inBand14)(n := 0)
+    }
+    // 2^17 and 2^35 for P = 1, 0 for no P
+    when(stage(15) && t13.certain14) {
+      d := 0
+      d.msb := True
+    }
+    when(stage(15) && (t13.certain14 || !t13.inBand14)) {
+      n := 0
+      n.msb := t13.inBand14
     }
   }
 

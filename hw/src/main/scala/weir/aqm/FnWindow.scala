@@ -8,7 +8,7 @@ import weir.csr.{ConfigWrite, LiveWords}
 /** FN's windows: bytes and time of the last packets of each queue (docs/modules/fn.md, Window).
   *
   * An entry is a packet's length and the time since the packet before it. The queues share a pool of 4096 entries in
-  * block RAM. The sums, this packet included, are valid 4 cycles after its request (t4 to t7), a request every 4 cycles.
+  * block RAM. The sums, this packet included, are there 4 to 6 cycles after its request, a request every 4 cycles.
   * At reset and after `restart` a queue's window is empty, and its next packet only starts the clock.
   */
 case class FnWindow(c: WeirConfig) extends Component {
@@ -19,7 +19,7 @@ case class FnWindow(c: WeirConfig) extends Component {
     val restart = in(Bits(c.queues bits))
     /** pulse: `config` changes the window's size or place */
     val moved = out(Bits(c.queues bits))
-    /** t4 to t7 */
+    /** in t4, in t5 and in t6; 0 in other cycles */
     val bytes = out(UInt(26 bits))
     val time, elapsed = out(UInt(44 bits))
     /** t2 to t5 */
@@ -33,7 +33,7 @@ case class FnWindow(c: WeirConfig) extends Component {
     io.config.data(f.high downto f.low) =/= live.field("FN_WINDOW", name, io.config.queue)
   }.orR
   io.moved := PerQueue.select(c.queues, io.config.valid && changed, io.config.queue)
-  val stage = new Steps(io.request.valid, 4)
+  val stage = new Steps(io.request.valid, 5)
 
   case class State() extends Bundle {
     val last = c.time
@@ -99,7 +99,7 @@ case class FnWindow(c: WeirConfig) extends Component {
   io.place := t2.place
 
   val t3 = new Area {
-    private def masked(value: Bits, keep: Bool): UInt = Mux(keep, value.asUInt, U(0, value.getWidth bits))
+    def masked(value: Bits, keep: Bool): UInt = Mux(keep, value.asUInt, U(0, value.getWidth bits))
     val gap = RegNextWhen(masked(t2.saturated.asBits, t2.place.entered), stage(2))
     val length = RegNextWhen(masked(t1.length.asBits, t2.place.entered), stage(2))
     val old = RegNextWhen(t1.old, stage(2))
@@ -124,14 +124,14 @@ case class FnWindow(c: WeirConfig) extends Component {
   }
 
   val t4 = new Area {
-    val bytes = RegNextWhen(t3.newBytes, stage(3))
+    val bytes = RegNext(t3.masked(t3.newBytes.asBits, stage(3)))
     val time = RegNextWhen(t3.newTime, stage(3))
     val elapsed = RegNextWhen(t3.newElapsed, stage(3))
     sums.write(t1.queue.resized, elapsed ## time ## bytes, stage(4))
   }
   io.bytes := t4.bytes
-  io.time := t4.time
-  io.elapsed := t4.elapsed
+  io.time := RegNext(t3.masked(t4.time.asBits, stage(4)))
+  io.elapsed := RegNext(t3.masked(t4.elapsed.asBits, stage(5)))
 }
 
 /** What a packet is to its window. */

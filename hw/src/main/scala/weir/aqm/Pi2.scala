@@ -32,12 +32,14 @@ object Pi2Engine extends PolicyEngine("pi2") {
   * (docs/modules/pi2.md).
   *
   * Latency: the verdict is valid `c.fastLatency` cycles after its request (it is made in three), the verdict of a departure two cycles after
-  * it. Throughput: a request every 4 cycles. A tick takes at most 80 cycles. At reset, and when cleared, p' is 0.
+  * it. Throughput: a request every 4 cycles. A tick takes at most 95 cycles. At reset, and when cleared, p' is 0.
   */
 class Pi2(c: WeirConfig) extends PolicyUnit(c) {
   import PiController.fraction
 
-  val words = new LiveWords(c, Pi2Engine.Pi2.registers.filter(_.name != "PI2_CTRL"), io.config)
+  private val ofTicks = Seq("PI2_TARGET", "PI2_ALPHA", "PI2_BETA", "PI2_MAX")
+  val words = new LiveWords(c,
+    Pi2Engine.Pi2.registers.filterNot(r => r.name == "PI2_CTRL" || ofTicks.contains(r.name)), io.config)
   val delay = new QueueDelay(c, io.departure, io.request, io.emptied)
   private def of(bits: Bits, queue: UInt): Bool = PerQueue.bit(bits, queue)
 
@@ -83,7 +85,8 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
   timer.io.interval := words("PI2_INTERVAL", timer.io.turn).asUInt
   timer.io.selected := io.selected & ~roles.low
   timer.io.restart := io.applied | io.clear
-  timer.io.rouse := B((0 until c.queues).map(q => delay.appears(q) || (roles.matrix(q) & delay.appears).orR))
+  // one queue at a time: of a pair the classic one
+  timer.io.rouse := ~roles.low & B((0 until c.queues).map(q => delay.appears(q) || (roles.matrix(q) & delay.appears).orR))
   io.wake << timer.io.wake
 
   /** The tick unit, for one classic queue. */
@@ -111,44 +114,45 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
     val oldDelay = RegNextWhen(Mux(first, U(0, 32 bits), old.oldDelay), taken)
     val oldBase = RegNextWhen(Mux(first, U(0, fraction bits), old.base), taken)
 
+    val words = new TickWords(c, ofTicks.map(name => Pi2Engine.Pi2.registers.find(_.name == name).get), io.config, queue)
     val controller = new PiController(c, tuned = false)
     controller.io.start := begins
     controller.io.probability := oldBase
     controller.io.delay := delayNs
     controller.io.oldDelay := oldDelay
-    controller.io.target := words("PI2_TARGET", queue).asUInt
-    controller.io.alpha := words.scaled("PI2_ALPHA", queue)
-    controller.io.beta := words.scaled("PI2_BETA", queue)
+    words.ask("PI2_TARGET", controller.io.askTarget)
+    words.ask("PI2_ALPHA", controller.io.askAlpha)
+    words.ask("PI2_BETA", controller.io.askBeta)
+    controller.io.word := words.word
+    controller.io.gain := words.scaled
 
-    /** 0: the controller has the multiplier; 1: p'², 2: k·p', 3: p_C·p_CL */
-    val work = Reg(UInt(2 bits)) init 0
-    val starts = RegInit(False)
+    /** 0: p'², 1: k·p', 2: p_C·p_CL */
+    val work = Reg(UInt(2 bits))
     val base = controller.io.next
     val upper = base(fraction - 1 downto fraction - 36)
+    private val coupling = Pi2.this.words("PI2_COUPLING", queue).asUInt
     val state = Reg(DecisionState())
     val multiplier = SerialMultiplier()
-    multiplier.io.start := controller.io.multiply || starts
-    multiplier.io.a := work.mux(
-      0 -> controller.io.factor.resize(36), 1 -> upper,
-      2 -> words("PI2_COUPLING", queue).asUInt.resize(36), 3 -> state.classic.resize(36))
-    multiplier.io.b := work.mux(0 -> controller.io.magnitude.resize(36), 1 -> upper, 2 -> upper, 3 -> state.coupled.resize(36))
+    val starts = RegInit(False)
+    multiplier.io.start := starts
+    multiplier.io.a := work.muxListDc(Seq(0 -> upper, 1 -> coupling.resize(36), 2 -> state.classic.resize(36)))
+    multiplier.io.b := Mux(work.msb, state.coupled.resize(36), upper)
     private val product = multiplier.io.product
-    controller.io.product := product
-    controller.io.multiplied := multiplier.io.done && work === 0
 
-    starts := controller.io.done || multiplier.io.done && (work === 1 || work === 2)
-    when(controller.io.done)(work := 1)
-    when(multiplier.io.done && work =/= 0)(work := work + 1)
+    starts := controller.io.done || multiplier.io.done && !work.msb
+    when(controller.io.done)(work := 0)
+    when(multiplier.io.done)(work := work + 1)
     private val full = product(51 downto 48) =/= 0
-    when(multiplier.io.done && work === 1)(state.classic := product(71 downto 40))
-    when(multiplier.io.done && work === 2) {
+    when(multiplier.io.done && work === 0)(state.classic := product(71 downto 40))
+    when(multiplier.io.done && work === 1) {
       state.coupled := product(47 downto 16)
       when(full)(state.coupled.setAll())
       state.overCoupled := full
     }
     val sum = RegNext(state.classic +^ state.coupled)
-    val over = RegNext(state.classic >= words("PI2_MAX", queue).asUInt)
-    val t0 = multiplier.io.done && work === 3
+    /** PI2_MAX is the word that nobody has to ask for */
+    val over = RegNext(state.classic >= words.word.asUInt)
+    val t0 = multiplier.io.done && work === 2
     private val either = sum - product(63 downto 32).resize(33)
     when(t0) {
       state.either := either(31 downto 0)
@@ -156,7 +160,7 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
       state.overClassic := over
       state.overCoupled := state.overCoupled || over
     }
-    val none = RegNext(base === 0 && delayNs === 0 && oldDelay === 0)
+    val none = RegNext(base === 0 && controller.io.undelayed)
     val t1 = RegNext(t0) init False
     private val takes = t1 && !abandoned && !disturbed
     when(t1)(busy := False)
@@ -211,8 +215,9 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
 
   val t2 = new Area {
     val classic = RegNextWhen(t1.draw < t1.classic, stage(1))
-    /** the L queue's marks */
-    val threshold = RegNextWhen(Mux(t1.overCoupled, t1.either, Mux(t1.capable, t1.coupled, t1.classic)), stage(1))
+    /** the probability of what may happen to the packet */
+    val used = RegNextWhen(Mux(!t1.lowLatency || !t1.overCoupled && !t1.capable, t1.classic,
+      Mux(t1.overCoupled, t1.either, t1.coupled)), stage(1))
     val coupled = RegNextWhen(t1.draw < t1.coupled, stage(1))
     val either = RegNextWhen(t1.draw < t1.either, stage(1))
   }
@@ -234,7 +239,7 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
     next.cause := Mux(drop || mark, U(Cause.early, 3 bits), U(Cause.none, 3 bits))
     next.evidence.average := t1.classic @@ U(0, 11 bits)
     next.evidence.count := (t1.overCoupled ## t1.overClassic ## t1.lowLatency).asUInt.resized
-    next.evidence.probability := Mux(t1.lowLatency, t2.threshold, t1.classic).resized
+    next.evidence.probability := t2.used.resized
     next.evidence.idleSlots := 0
     val verdict = RegNextWhen(next, stage(2))
   }

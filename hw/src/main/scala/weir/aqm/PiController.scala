@@ -4,11 +4,11 @@ import spinal.core._
 import weir.WeirConfig
 import weir.csr.Scaled
 
-/** One step of the PI controller of PIE and PI2, p + α·(delay − target) + β·(delay − old delay), done serially
-  * (docs/modules/pie.md, Tick).
+/** One step of the PI controller of PIE and PI2, p + α·(delay − target) + β·(delay − old delay), with one adder and one
+  * shift by a bit (docs/modules/pie.md, Tick).
   *
-  * At `start` the operands are taken, but for the target and the gains, which must hold until `done`. Latency: at most
-  * 52 cycles. `next` holds until the following start, which must come after `done`.
+  * At `start` p and the delays are taken; target and gains are asked for when they are needed. Latency: at most 89
+  * cycles, without `tuned` 63. `next` holds until the following start, which must come after `done`.
   *
   * @param tuned with the rules that PIE adds to the controller (RFC 8033, 4.2 and 5.5): gains scaled by the size of p, increments
   *              capped, more at 250 ms, decay of an idle queue
@@ -21,142 +21,240 @@ class PiController(c: WeirConfig, tuned: Boolean) extends Component {
     /** UQ0.48 */
     val probability = in(UInt(fraction bits))
     /** ns */
-    val delay, oldDelay, target = in(UInt(32 bits))
-    /** per ns, times 2^40 */
-    val alpha, beta = in(Scaled())
+    val delay, oldDelay = in(UInt(32 bits))
+    /** these are in `word` in the next cycle */
+    val askTarget, askAlpha, askBeta = out Bool ()
+    /** a target in ns, or a gain per ns, times 2^40 */
+    val word = in(Bits(32 bits))
+    val gain = in(Scaled())
+    /** ns, from three cycles after `start` on */
+    val target = out(UInt(32 bits))
+    /** delay and old delay are 0; from two cycles after `start` on */
+    val undelayed = out Bool ()
     val done = out Bool ()
     /** UQ0.48 */
     val next = out(UInt(fraction bits))
-    /** the multiplier is free from `done` to the next start */
-    val multiply = out Bool ()
-    val factor = out(UInt(18 bits))
-    val magnitude = out(UInt(32 bits))
-    val product = in(UInt(72 bits))
-    val multiplied = in Bool ()
+    /** it is below 0.2, in the cycle of `done`; of a tuned controller */
+    val small = out Bool ()
   }
   noIoPrefix()
 
   object Step extends SpinalEnum {
-    val idle, error, magnitude, multiply, shift, add, compare, tune, cap, late, total, bound, decay = newElement()
+    val idle, target, error, magnitude, multiply, shift, accumulate, tune, lower, cap, raise, restore, load, total,
+      clip, most, keep, decay, fall, join, complement, settle = newElement()
   }
 
   val step = RegInit(Step.idle())
   /** the second term, β, is being computed */
   val second = Reg(Bool())
-  /** shifts done, or thresholds compared */
-  val count = Reg(UInt(3 bits))
-  val done = RegNext(False) init False
+  val count = Reg(UInt(4 bits))
+  /** places to shift */
+  val left = Reg(UInt(6 bits))
 
   val operands = new Area {
     val probability = RegNextWhen(io.probability, io.start)
     val delay = RegNextWhen(io.delay, io.start)
     val oldDelay = RegNextWhen(io.oldDelay, io.start)
+    val target = RegNextWhen(io.word.asUInt, step === Step.error && !second)
+    val undelayed = RegNext(delay === 0 && oldDelay === 0)
   }
+  io.askTarget := step === Step.target || step === Step.error
+  io.askAlpha := step === Step.magnitude && !second
+  io.askBeta := step === Step.magnitude && second
+  io.target := operands.target
+  io.undelayed := operands.undelayed
 
-  /** One term: gain·error, as sign and magnitude, 48 fraction bits */
+  /** One term: gain·error, a byte of the error a cycle, 48 fraction bits */
   val term = new Area {
-    val gain = Mux(second, io.beta, io.alpha)
+    /** less 1 if it is negative: its complement is the magnitude */
     val error = Reg(SInt(33 bits))
-    val negative = Reg(Bool())
-    val magnitude = Reg(UInt(32 bits))
-    val value = Reg(UInt(termWidth bits))
-    when(step === Step.error) {
-      error := operands.delay.resize(33).asSInt - Mux(second, operands.oldDelay, io.target).resize(33).asSInt
+    private val whole = step === Step.error
+    private val subtrahend = ~Mux(second, operands.oldDelay, io.word.asUInt).resize(33)
+    when(whole || step === Step.magnitude && error.msb) {
+      error := (((operands.delay.resize(33) @@ True) + (subtrahend @@ whole)) >> 1).asSInt
     }
-    when(step === Step.magnitude) {
-      negative := error.msb
-      magnitude := error.abs.resize(32)
-    }
-    when(io.multiplied)(value := io.product(49 downto 0) @@ U(0, 8 bits))
-    when(step === Step.shift) {
-      for (n <- 0 until 6) when(count === n && gain.exponent(n))(value := value |>> (1 << n))
+    val negative = error.msb
+    private def signed(byte: UInt): UInt = byte ^ U(8 bits, default -> negative)
+
+    val mantissa = RegNextWhen(io.gain.mantissa, step === Step.multiply && count === 0)
+    /** in counts 1 to 4; its product comes two counts later */
+    private val there = step === Step.multiply && count =/= 0 && count <= 4
+    private val bytes = error(31 downto 0).asUInt.subdivideIn(8 bits)
+    val byte = RegNext(Mux(there, signed(bytes((count - 1).resize(2))), U(0, 8 bits)))
+    val product = Multiply(mantissa, byte, True)
+    val carry = Reg(UInt(18 bits))
+    val sum = product + carry
+    carry := sum >> 8
+    /** the product's bytes from the top, then shifted; the complement of a negative term */
+    val value = Reg(UInt(64 bits))
+    private val moves = step === Step.shift && left =/= 0
+    private val fine = step === Step.shift && left(5 downto 3) === 0
+    when(step === Step.multiply || moves) {
+      value := Mux(fine, negative.asUInt @@ value(63 downto 1), signed(sum(7 downto 0)) @@ value(63 downto 8))
     }
   }
-  io.multiply := RegNext(step === Step.magnitude) init False
-  io.factor := term.gain.mantissa
-  io.magnitude := term.magnitude
 
   /** Σ terms, then what PIE makes of it, then p */
   val change = new Area {
+    /** what can be added in the next cycle: a constant, p, or the term */
+    val constant = S(0, sumWidth bits)
+    val isConstant, isProbability = False
+    def take(value: BigInt): Unit = {
+      isConstant := True
+      constant := value
+    }
+    // a bit of it is a function of four
+    private val choice = Mux(isConstant, constant.asBits, B(sumWidth bits, default -> isProbability))
+    private val p = operands.probability.resize(sumWidth)
+    val operand = RegNext(Vec((0 until sumWidth).map { n =>
+      Mux(isConstant, choice(n), Mux(choice(n), p(n), term.value(n)))
+    }).asBits)
+
+    val adds, halves, clears = False
     val sum = Reg(SInt(sumWidth bits))
-    val signed = term.value.resize(sumWidth).asSInt
-    when(io.start)(sum := 0)
-    when(step === Step.add)(sum := Mux(term.negative, sum - signed, sum + signed))
-    val next = Reg(UInt(fraction bits))
-    when(step === Step.bound) {
-      next := sum(fraction - 1 downto 0).asUInt
-      when(sum(sumWidth - 2 downto fraction) =/= 0)(next.setAll())
-      when(sum.msb)(next := 0)
-    }
-    when(step === Step.total)(sum := sum + operands.probability.resize(sumWidth).asSInt)
+    private val carry = step === Step.accumulate && term.negative
+    when(adds)(sum := ((sum.asBits ## carry).asSInt + (operand ## carry).asSInt) >> 1)
+    when(halves)(sum := sum |>> 1)
+    when(clears || io.start)(sum := 0)
+    /** above the largest p */
+    val above = !sum.msb && sum(sumWidth - 2 downto fraction) =/= 0
+    def result: UInt = sum(fraction - 1 downto 0).asUInt
   }
+  import change.{adds, clears, halves, isProbability, sum}
 
+  /** The comparisons are made beside the terms. */
   val tuning = if (tuned) new Area {
-    /** p is below 0.1, 0.01, … */
-    val below = RegNext(operands.probability < Vec(scales.map(U(_, fraction bits)))(count))
-    val above = Reg(Bool())
-    val large = RegNext(change.sum > S(increment, sumWidth bits))
+    /** p < scales(n) for each n below it; in the end, 0.2 */
+    val index = Reg(UInt(3 bits))
+    private val limits = scales :+ fifth :+ fifth
+    val below = RegNext(operands.probability < Vec(limits.map(U(_, fraction bits)))(index))
+    val compared = Reg(Bool())
+    compared := !compared
+    when(compared && below && index =/= scales.size)(index := index + 1)
+    when(io.start) {
+      index := 0
+      compared := False
+    }
+    val above = index === 0
     val late = RegNext(operands.delay > 250000000)
-    val idle = RegNext(operands.delay === 0 && operands.oldDelay === 0)
-    when(step === Step.tune) {
-      when(count === 0)(above := !below)
-      when(below)(change.sum := Mux(count === 0, change.sum |>> 1, change.sum |>> 2))
-    }
-    when(step === Step.cap && above && large)(change.sum := increment)
-    when(step === Step.late && late)(change.sum := change.sum + increment)
-    when(step === Step.decay && idle)(change.next := change.next - ((change.next +^ 63) >> 6).resize(fraction))
   } else null
+  io.small := (if (tuned) tuning.below else False)
+  io.next := (if (tuned) operands.probability else change.result)
 
-  private val finish = if (tuned) Step.decay else Step.bound
-  when(step =/= Step.idle) {
-    switch(step) {
-      is(Step.error)(step := Step.magnitude)
-      is(Step.magnitude)(step := Step.multiply)
-      is(Step.multiply) {
-        count := 0
-        when(io.multiplied)(step := Step.shift)
-      }
-      is(Step.shift) {
-        count := count + 1
-        when(count === 5)(step := Step.add)
-      }
-      is(Step.add) {
-        second := True
-        count := 0
-        step := Mux(second, if (tuned) Step.compare() else Step.total(), Step.error())
-      }
-      is(Step.compare)(step := Step.tune)
-      is(Step.tune) {
-        count := count + 1
-        step := Step.compare
-        if (tuned) when(!tuning.below || count === scales.size - 1)(step := Step.cap)
-      }
-      // `large` is that of the sum a cycle ago
-      is(Step.cap)(step := Step.late)
-      is(Step.late)(step := Step.total)
-      is(Step.total)(step := Step.bound)
-      is(Step.bound)(step := (if (tuned) Step.decay() else Step.idle()))
-      is(Step.decay)(step := Step.idle)
-      default(step := Step.idle)
+  private def next(following: SpinalEnumElement[Step.type]): Unit = step := following
+  switch(step) {
+    is(Step.target)(next(Step.error))
+    is(Step.error)(next(Step.magnitude))
+    is(Step.magnitude) {
+      count := 0
+      next(Step.multiply)
     }
+    is(Step.multiply) {
+      count := count + 1
+      left := io.gain.exponent
+      when(count =/= 0)(left := left)
+      when(count === 9)(next(Step.shift))
+    }
+    is(Step.shift) {
+      when(left(5 downto 3) =/= 0)(left := left - 8) otherwise (left := left - 1)
+      when(left === 0)(next(Step.accumulate))
+    }
+    is(Step.accumulate) {
+      adds := True
+      second := True
+      step := Mux(second, if (tuned) Step.tune() else Step.load(), Step.target())
+      // each scale but the first is worth two places
+      if (tuned) left := Mux(tuning.above, U(0, 6 bits), ((tuning.index << 1) - 1).resize(6))
+    }
+    if (tuned) {
+      is(Step.tune) {
+        halves := left =/= 0
+        left := left - 1
+        when(left === 0)(step := Mux(tuning.above, Step.lower(), Step.raise()))
+      }
+      // min(sum, increment) = min(sum − increment, 0) + increment
+      is(Step.lower) {
+        change.take(-increment)
+        next(Step.cap)
+      }
+      is(Step.cap) {
+        adds := True
+        next(Step.raise)
+      }
+      is(Step.raise) {
+        clears := tuning.above && !sum.msb
+        change.take(increment)
+        next(Step.restore)
+      }
+      is(Step.restore) {
+        adds := tuning.above
+        change.take(increment)
+        next(Step.load)
+      }
+    }
+    is(Step.load) {
+      if (tuned) adds := tuning.late
+      isProbability := True
+      next(Step.total)
+    }
+    is(Step.total) {
+      adds := True
+      next(Step.clip)
+    }
+    is(Step.clip) {
+      clears := sum.msb || change.above
+      change.take(one - 1)
+      next(Step.most)
+    }
+    is(Step.most) {
+      adds := RegNext(change.above)
+      step := (if (tuned) Step.keep() else Step.idle())
+    }
+    if (tuned) {
+      // p − ⌈p/64⌉ is the complement of the complement of p, and ⌈p/64⌉; or 0, without decay
+      is(Step.keep) {
+        operands.probability := ~change.result
+        change.take(63)
+        next(Step.decay)
+      }
+      is(Step.decay) {
+        adds := operands.undelayed
+        clears := !operands.undelayed
+        left := Mux(operands.undelayed, U(6, 6 bits), U(0, 6 bits))
+        next(Step.fall)
+      }
+      is(Step.fall) {
+        halves := left =/= 0
+        left := left - 1
+        isProbability := True
+        when(left === 0)(next(Step.join))
+      }
+      is(Step.join) {
+        adds := True
+        next(Step.complement)
+      }
+      is(Step.complement) {
+        operands.probability := ~change.result
+        tuning.index := scales.size
+        next(Step.settle)
+      }
+      is(Step.settle)(next(Step.idle))
+    }
+    default(next(Step.idle))
   }
-  when(step === finish)(done := True)
+  io.done := RegNext(step === (if (tuned) Step.settle else Step.most)) init False
   when(io.start) {
-    step := Step.error
+    next(Step.target)
     second := False
-    done := False
   }
-  io.done := done
-  io.next := change.next
 }
 
 object PiController {
   /** fraction bits of p */
   val fraction = 48
   val one: BigInt = BigInt(1) << fraction
-  /** a gain's mantissa by an error, 8 fraction bits more */
-  val termWidth = 58
-  val sumWidth = 62
+  /** Two terms of 58 bits, p, and the sign */
+  val sumWidth = 61
   /** 2 %: the largest increment of a p above 10 %, and what is added at more than 250 ms */
   val increment: BigInt = one / 50
   /** p < scales(n) is p < 10^−(n+1) */

@@ -29,13 +29,14 @@ object PieEngine extends PolicyEngine("pie") {
   * (docs/modules/pie.md).
   *
   * Latency: the verdict is valid `c.fastLatency` cycles after its request (it is made in three). Throughput: a
-  * request every 4 cycles. A tick takes at most 62 cycles. At reset, and when cleared, a queue has p = 0 and its
+  * request every 4 cycles. A tick takes at most 94 cycles. At reset, and when cleared, a queue has p = 0 and its
   * whole burst allowance.
   */
 class Pie(c: WeirConfig) extends PolicyUnit(c) {
-  import PiController.{fifth, fraction}
+  import PiController.fraction
 
-  val words = new LiveWords(c, PieEngine.Pie.registers, io.config)
+  private val ofTicks = Seq("PIE_TARGET", "PIE_ALPHA", "PIE_BETA", "PIE_BURST")
+  val words = new LiveWords(c, PieEngine.Pie.registers.filterNot(r => ofTicks.contains(r.name)), io.config)
   val delay = new QueueDelay(c, io.departure, io.request, io.emptied)
 
   /** What a tick leaves to the next one, and what it leaves to decisions. */
@@ -68,6 +69,7 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
     val queue = RegNextWhen(timer.io.due.payload.queue, !busy)
     val begins = RegNext(timer.io.due.fire) init False
     val nowNs = RegNextWhen(timer.io.due.payload.nowNs, !busy)
+    val period = RegNextWhen(timer.io.period, !busy)
     val delayNs = RegNextWhen(delay(timer.io.due.payload.queue), !busy)
     when(timer.io.due.fire)(busy := True)
 
@@ -80,59 +82,45 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
         io.config.valid && io.config.queue === timer.io.due.payload.queue
     }
 
-    private val target = words("PIE_TARGET", queue).asUInt
-    private val interval = words("PIE_INTERVAL", queue).asUInt
-    private val allowance = words("PIE_BURST", queue).asUInt
-    val old = new Area {
-      private val fromTick = tickStates.readAsync(queue.resized)
-      private val fromDecision = decisionStates.readAsync(queue.resized)
-      private val first = PerQueue.bit(fresh.asBits, queue)
-      private def unless[T <: UInt](none: UInt, value: UInt) = Mux(first, none, value)
-      val probability = unless(U(0, fraction bits), fromDecision.probability @@ fromTick.low)
-      val delayNs = unless(U(0, 32 bits), fromTick.oldDelay)
-      val burst = unless(allowance, fromTick.burst)
-    }
+    val words = new TickWords(c, ofTicks.map(name => PieEngine.Pie.registers.find(_.name == name).get), io.config, queue)
+    private val first = PerQueue.bit(fresh.asBits, queue)
+    private val fromTick = tickStates.readAsync(queue.resized)
+    private val fromDecision = decisionStates.readAsync(queue.resized)
 
-    val multiplier = SerialMultiplier()
     val controller = new PiController(c, tuned = true)
     controller.io.start := begins
-    controller.io.probability := old.probability
+    controller.io.probability := Mux(first, U(0, fraction bits), fromDecision.probability @@ fromTick.low)
     controller.io.delay := delayNs
-    controller.io.oldDelay := old.delayNs
-    controller.io.target := target
-    controller.io.alpha := words.scaled("PIE_ALPHA", queue)
-    controller.io.beta := words.scaled("PIE_BETA", queue)
-    multiplier.io.start := controller.io.multiply
-    multiplier.io.a := controller.io.factor.resized
-    multiplier.io.b := controller.io.magnitude.resized
-    controller.io.product := multiplier.io.product
-    controller.io.multiplied := multiplier.io.done
+    controller.io.oldDelay := Mux(first, U(0, 32 bits), fromTick.oldDelay)
+    words.ask("PIE_TARGET", controller.io.askTarget)
+    words.ask("PIE_ALPHA", controller.io.askAlpha)
+    words.ask("PIE_BETA", controller.io.askBeta)
+    controller.io.word := words.word
+    controller.io.gain := words.scaled
 
-    /** known before the controller is done */
-    val period = RegNextWhen(Mux(interval < TickTimer.least, U(TickTimer.least, 32 bits), interval), begins)
-    val oldBurst = RegNextWhen(old.burst, begins)
-    val oldDelay = RegNextWhen(old.delayNs, begins)
-    val whole = RegNext(allowance)
-    val left = RegNext(oldBurst - period)
-    val spent = RegNext(oldBurst < period)
+    /** known before the controller is done; PIE_BURST is the word that nobody has to ask for */
+    val oldDelay = RegNextWhen(controller.io.oldDelay, begins)
+    val oldBurst = RegNextWhen(Mux(first, words.word.asUInt, fromTick.burst), RegNext(begins))
+    val left = RegNext(oldBurst -^ period)
+    private val target = controller.io.target
     val short = RegNext((delayNs << 1) < target.resize(33))
-    val undelayed = RegNext(delayNs === 0 && oldDelay === 0)
     val wasShort = RegNext((oldDelay << 1) < target.resize(33))
 
     /** after the controller */
     val t0 = controller.io.done
     val next = controller.io.next
     val none = RegNextWhen(next === 0, t0)
-    val small = RegNextWhen(next < fifth, t0)
+    val small = RegNextWhen(controller.io.small, t0)
     val t1 = RegNext(t0) init False
-    val burst = RegNextWhen(Mux(none && short && wasShort, whole, Mux(spent, U(0, 32 bits), left)), t1)
+    val burst = RegNextWhen(Mux(none && short && wasShort, words.word.asUInt,
+      Mux(left.msb, U(0, 32 bits), left(31 downto 0))), t1)
     val t2 = RegNext(t1) init False
     val still = RegNextWhen(burst === oldBurst, t2)
     val burstLeft = RegNextWhen(burst =/= 0, t2)
     val t3 = RegNext(t2) init False
     private val takes = t3 && !abandoned && !disturbed
     /** the tick changed nothing, and the next will find the same */
-    private val rests = none && still && undelayed
+    private val rests = none && still && controller.io.undelayed
     when(t3)(busy := False)
 
     val tickState = TickState()

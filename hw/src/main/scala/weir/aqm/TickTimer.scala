@@ -9,8 +9,10 @@ import weir.WeirConfig
   * A queue is awake or asleep; only one that is awake has a deadline: the time it was awoken plus its interval, then an
   * interval later each. A tick that is late by an interval or more starts the deadlines anew: ticks that were missed are not made up for.
   *
-  * Timing: a deadline is looked at every 5·Q cycles; `due` comes at most 5·Q + 5 cycles after it has passed, if the tick
-  * unit is free. `wake` follows a change within two rounds, in which `busy` is high. At reset every queue is asleep.
+  * Timing: a deadline is looked at every 5·Q + 1 cycles, three more for each start; `due` comes at most
+  * 5·Q + 6 cycles after it has passed, if the tick unit is free and no queue starts. `wake` follows a change within two
+  * rounds, in which `busy` is high. Queues that start in the same cycle are followed by other starts no sooner than one cycle
+  * for each of them later. At reset every queue is asleep.
   */
 class TickTimer(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -30,6 +32,8 @@ class TickTimer(c: WeirConfig) extends Component {
     val awake = out(Bits(c.queues bits))
     /** a tick is to be carried out, with the time at which that was found; taken, its next deadline is set */
     val due = master(Stream(QueueTime(c)))
+    /** the interval of its queue */
+    val period = out(UInt(32 bits))
     /** the earliest deadline, of a time when `busy` was low */
     val wake = master(Flow(c.time))
     val busy = out Bool ()
@@ -37,7 +41,8 @@ class TickTimer(c: WeirConfig) extends Component {
   noIoPrefix()
 
   val awake = Vec.fill(c.queues)(RegInit(False))
-  val bases = Vec.fill(c.queues)(Reg(c.time))
+  /** when the interval began that ends at the queue's next deadline */
+  val bases = Mem(c.time, c.queues max 2)
   io.awake := awake.asBits
 
   val turn = Reg(c.queueId) init 0
@@ -45,7 +50,17 @@ class TickTimer(c: WeirConfig) extends Component {
   io.turn := turn
   private def of(bits: Bits): Bool = PerQueue.bit(bits, turn)
 
-  /** It has been restarted since its base was read. A restart in phase 4 is the tick unit's to see. */
+  private val roused = io.rouse & ~awake.asBits
+  private val starting = io.restart | roused
+  /** queues that have started at `stamp`; their bases are written one after the other */
+  val started = Reg(Bits(c.queues bits)) init 0
+  private val writes = started.orR
+  private val written = OHMasking.first(started)
+  started := (started & ~written) | starting
+  /** the time that is looked at, or that of a start */
+  val stamp = RegNextWhen(io.nowNs, phase === 2 && !writes || starting.orR)
+
+  /** Its base is not the one that was read. A restart in phase 4 is the tick unit's to see. */
   val killed = Reg(Bool()) init False
   when(of(io.restart))(killed := True)
 
@@ -55,63 +70,61 @@ class TickTimer(c: WeirConfig) extends Component {
   val interval = Reg(UInt(32 bits))
   when(phase === 0) {
     live := PerQueue(awake, turn) && of(io.selected)
-    base := PerQueue(bases, turn)
-    interval := Mux(io.interval < TickTimer.least, U(TickTimer.least, 32 bits), io.interval)
-    killed := of(io.restart)
+    base := bases.readAsync(turn.resized)
+    interval := io.interval
+    when(io.interval(31 downto log2Up(TickTimer.least)) === 0)(interval := TickTimer.least)
+    killed := of(io.restart | started)
   }
   /** phases 1 to 3 */
   val deadline = RegNextWhen(base + interval, phase === 1)
-  val looked = RegNextWhen(io.nowNs, phase === 2)
   val late = RegNextWhen(io.nowNs - deadline, phase === 2)
   val best = Reg(c.time)
   val found = Reg(Bool()) init False
   val gap = RegNextWhen(deadline - best, phase === 2)
-  val far = RegNextWhen(late >= interval.resized, phase === 3)
+  val far = RegNextWhen(late(46 downto 32) =/= 0 || late(31 downto 0) >= interval, phase === 3)
   /** phase 4 */
   private val current = live && !killed && PerQueue(awake, turn)
   io.due.valid := phase === 4 && current && !late.msb
   io.due.payload.queue := turn
-  io.due.payload.nowNs := looked
+  io.due.payload.nowNs := stamp
+  io.period := interval
   private val advance = phase === 4 && (!io.due.valid || io.due.ready)
   private val last = turn === c.queues - 1
-  // while the tick unit is busy, look at the time again
-  phase := Mux(phase === 4, U(2, 3 bits), phase + 1)
+  /** phase 5, at the end of a round */
+  private val ends = phase === 5
+  phase := phase + 1
+  // while the tick unit is busy, or a start has taken the stamp, look at the time again
+  when(phase === 4 || phase === 2 && writes || phase === 3 && (writes || starting.orR))(phase := 2)
   when(advance) {
-    phase := 0
+    phase := Mux(last, U(5, 3 bits), U(0, 3 bits))
     turn := turn + 1
     when(last)(turn := 0)
   }
+  when(ends)(phase := 0)
 
-  private val roused = io.rouse & ~awake.asBits
+  // no base is to be written when a tick is due: it would not have come to phase 4
+  bases.write(Mux(writes, OHToUInt(written), turn).resized, Mux(writes || far, stamp, deadline), writes || io.due.fire)
   for (q <- 0 until c.queues) {
-    when(io.due.fire && turn === q)(bases(q) := Mux(far, looked, deadline))
     when(io.sleep(q) && !io.rouse(q))(awake(q) := False)
-    when(io.restart(q) || roused(q)) {
-      awake(q) := True
-      bases(q) := io.nowNs
-    }
+    when(starting(q))(awake(q) := True)
   }
 
   /** The earliest deadline of a round; `wake` is right if nothing has changed since the round began. */
   val rounds = new Area {
-    val better = current && (!found || gap.msb)
-    val any = found || better
-    val earliest = Mux(better, deadline, best)
     val valid = RegInit(False)
-    val time = Reg(c.time)
-    when(advance) {
-      found := any
-      best := earliest
-      when(last) {
-        found := False
-        valid := any
-        time := earliest
-      }
+    val time = RegNextWhen(best, ends)
+    when(advance && current && (!found || gap.msb)) {
+      found := True
+      best := deadline
     }
-    val changed = (io.restart | roused | io.sleep).orR || io.due.fire || io.selected =/= RegNext(io.selected)
+    when(ends) {
+      found := False
+      valid := found
+    }
+    val changed = (starting | io.sleep).orR || io.due.fire || io.selected =/= RegNext(io.selected)
     val stale = RegInit(True)
     val disturbed = RegInit(True)
-    when(advance && last) {
+    when(ends) {
       stale := disturbed
       disturbed := False
     }
@@ -126,6 +139,6 @@ class TickTimer(c: WeirConfig) extends Component {
 }
 
 object TickTimer {
-  /** the shortest interval, ns: longer than the ticks of all queues take */
+  /** the shortest interval, ns, a power of two: longer than the ticks of four queues take */
   val least = 4096
 }
