@@ -30,19 +30,20 @@ class CellStore(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
-  private val words = Mem(Bits(c.wordWidth bits), c.cells * c.wordsPerCell)
+  /** two RAMs: one of 128 bits would be made of 9-bit slices of a part of the cells each, with a multiplexer behind them */
+  private val halves = Seq.fill(2)(Mem(Bits(c.dataWidth bits), c.cells * c.wordsPerCell))
 
   val writing = new Area {
     val valid = RegNext(io.write.valid) init False
     val address = RegNextWhen(io.write.cell @@ io.write.index, io.write.valid)
     val data = RegNextWhen(io.write.data, io.write.valid)
-    words.write(address, data, valid)
+    for ((half, n) <- halves.zipWithIndex) half.write(address, data(n * c.dataWidth, c.dataWidth bits), valid)
   }
 
   val reading = new Area {
     val valid = RegNext(io.read.valid) init False
     val address = RegNextWhen(io.read.cell @@ io.read.index, io.read.valid)
-    val data = words.readSync(address, valid)
+    val data = Cat(halves.map(_.readSync(address, valid)))
     val answered = RegNext(valid) init False
     io.word.valid := RegNext(answered) init False
     io.word.payload := RegNextWhen(data, answered)
