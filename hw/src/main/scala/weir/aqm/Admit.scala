@@ -75,17 +75,17 @@ class Admit(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
-  val waiting = new StreamFifo(Arrival(c), depth = 32, withAsyncRead = true, withBypass = true)
+  val waiting = new StreamFifo(Arrival(c), depth = 32, withAsyncRead = true, withBypass = !c.jumbo)
   waiting.io.push.valid := io.arrival.valid
   waiting.io.push.payload := io.arrival.payload
-  io.room := RegNext(waiting.io.availability > 3) init True
+  io.room := RegNext(waiting.io.availability > (if (c.jumbo) 2 else 3)) init True
 
   /** The oldest arrival, in a register, so that what depends on its queue starts from flip-flops. The next one comes two cycles
     * after it has gone, soon enough for one in four cycles, and need not be told in the same.
     */
   val head = {
-    // a packet's flow has to be known seven cycles after its request
-    val pop = if (c.jumbo) waiting.io.pop.m2sPipe().m2sPipe() else waiting.io.pop
+    // a packet's flow has to be known seven cycles after its request: it is a cycle in the queue, and one behind it
+    val pop = if (c.jumbo) waiting.io.pop.m2sPipe() else waiting.io.pop
     pop.halfPipe()
   }
 
@@ -252,29 +252,21 @@ class Admit(c: WeirConfig) extends Component {
     def exceeded(latency: Int): Bool = Delay(beyond, latency - 4)
   }
 
-  /** Decisions of one class in flight: written at t0, read with the verdict. */
+  /** Decisions of one class in flight. */
   class Flight(val latency: Int, mine: Bool) extends Area {
     val went = request.valid && mine
-    val contexts = Mem(Bits(widthOf(request.word) bits), 1 << log2Up(latency / interval + 2))
-    val written, read = Reg(UInt(contexts.addressWidth bits)) init 0
-    contexts.write(written, request.word, went)
+    val places: Int = 1 << log2Up(latency / interval + 2)
+    val written, read = Reg(UInt(log2Up(places) bits)) init 0
     when(went)(written := written + 1)
     val stage = new Steps(went, latency)
     val due = stage(latency)
-    val context = Context()
-    context.assignFromBits(contexts.readAsync(read))
-    when(due)(read := read + 1)
-    /** of the next verdict: decisions are four cycles apart, so `read` has pointed to it for a while */
-    val engine = RegNext(context.engine)
-    val exempt = RegNext(context.arrival.meta.exempt)
+    val readNext = read + due.asUInt
+    read := readNext
+    /** so many cycles before the verdict */
+    def before(cycles: Int): Bool = stage(latency - cycles)
     val exceeded = limits.exceeded(latency)
     /** what was decided about the jumbo frame in transit whose packets follow */
     val whole = c.jumbo generate new Area {
-      val member = RegNext(context.member)
-      /** a jumbo frame with more than one entry, of a queue in which others may pay for it */
-      private val meta = context.arrival.meta
-      private val one = U(24, 6 bits) +^ (meta.ipOffset @@ U(0, 2 bits)) +^ ((meta.ipVersion === IpVersion.none) ? U(0, 5 bits) | U(20, 5 bits))
-      val spared = RegNext(context.header && context.arrival.transit.bytes > one && PerQueue.bit(io.mred & io.able, context.request.queue))
       val action = Reg(UInt(2 bits))
       val cause = Reg(UInt(3 bits))
       val dropped = Reg(Bool())
@@ -286,11 +278,35 @@ class Admit(c: WeirConfig) extends Component {
   private val flights = if (c.slowLatency == c.fastLatency) Seq(fast)
   else Seq(fast, new Flight(c.slowLatency, request.late))
 
-  /** Three cycles before the verdict `read` points to its context already. */
+  /** What is known of the decisions in flight: written at t0, read in the third and in the second cycle before the verdict. Verdicts of
+    * two classes are two cycles apart or more, and so are what is read: one memory and one register serve both.
+    */
+  val known = new Area {
+    private val places = flights.map(_.places).max
+    private def place(ofSlow: Bool, at: Flight => UInt): UInt =
+      if (flights.size == 1) at(fast)
+      else ofSlow.asUInt @@ Mux(ofSlow, at(flights.last).resize(log2Up(places)), at(fast).resize(log2Up(places)))
+    private val memory = Mem(Bits(widthOf(request.word) bits), flights.size * places)
+    memory.write(place(request.late, _.written), request.word, request.valid)
+    private val at = RegNext(place(flights.last.before(4) || flights.last.before(3), _.readNext))
+    val found = Context()
+    found.assignFromBits(memory.readAsync(at))
+    /** from the cycle before the verdict to that of the verdict */
+    val context = RegNextWhen(found, flights.map(_.before(2)).orR)
+    val engine = RegNext(context.engine)
+    val exempt = RegNext(context.arrival.meta.exempt)
+    val member = c.jumbo generate RegNext(context.member)
+    /** a jumbo frame with more than one entry, of a queue in which others may pay for it */
+    val spared = c.jumbo generate {
+      val meta = context.arrival.meta
+      val one = U(24, 6 bits) +^ (meta.ipOffset @@ U(0, 2 bits)) +^ ((meta.ipVersion === IpVersion.none) ? U(0, 5 bits) | U(20, 5 bits))
+      RegNext(context.header && context.arrival.transit.bytes > one && PerQueue.bit(io.mred & io.able, context.request.queue))
+    }
+  }
+
   if (c.jumbo) {
-    def looks(flight: Flight) = flight.stage(flight.latency - 3)
-    val context = if (flights.size == 1) fast.context else Mux(looks(flights.last), flights.last.context, fast.context)
-    io.look.valid := flights.map(looks).orR
+    val context = known.found
+    io.look.valid := flights.map(_.before(3)).orR
     io.look.index := context.arrival.flow
     io.look.held := context.arrival.held
     io.look.queue := context.request.queue
@@ -304,19 +320,18 @@ class Admit(c: WeirConfig) extends Component {
     private val due = flights.map(_.due).orR
     private def chosen[T <: Data](of: Flight => T): T =
       if (flights.size == 1) of(fast) else Mux(flights.last.due, of(flights.last), of(fast))
-    private val engine = chosen(_.engine)
-    private val exempt = chosen(_.exempt)
+    import known.{engine, exempt}
     private val verdict = PolicyVerdict(c)
     verdict.assignFromBits(Meaningful(due)((0 until engines.size)
       .map(n => io.verdicts(n).payload.asBits & B(widthOf(verdict) bits, default -> engine(n)))
       .foldLeft(B(0, widthOf(verdict) bits))(_ | _)))
 
     /** the policy wants to drop or mark a jumbo frame, and the queue has one that packets can be dropped from */
-    private val spares = if (c.jumbo) chosen(_.whole.spared) && !exempt && !chosen(_.exceeded) && verdict.action =/= Action.accept && io.partialRoom else False
+    private val spares = if (c.jumbo) known.spared && !exempt && !chosen(_.exceeded) && verdict.action =/= Action.accept && io.partialRoom else False
     val spared = if (c.jumbo) RegNextWhen(spares, due) else False
     val forced = RegNextWhen(verdict.cause === Cause.forced, due)
     val valid = RegNext(due) init False
-    val context = RegNextWhen(chosen(_.context), due)
+    val context = RegNextWhen(known.context, due)
     val action = Reg(UInt(2 bits))
     val cause = Reg(UInt(3 bits))
     val evidence = Reg(PolicyEvidence(c))
@@ -340,7 +355,7 @@ class Admit(c: WeirConfig) extends Component {
         cause := Cause.partial
         dropped := False
       }
-      if (c.jumbo) when(chosen(_.whole.member)) {
+      if (c.jumbo) when(known.member) {
         action := chosen(_.whole.action)
         cause := chosen(_.whole.cause)
         dropped := chosen(_.whole.dropped)
@@ -366,7 +381,7 @@ class Admit(c: WeirConfig) extends Component {
       if (flights.size == 1) of(fast) else Mux(slow, of(flights.last), of(fast))
     /** the policy's selection stands, even if a limit made the drop its own, or there is a drop */
     private val acting = chosen(_.exceeded) || !exempt && (verdict.cause =/= Cause.none || verdict.action === Action.drop)
-    private val told = if (c.jumbo) due && !chosen(_.whole.member) else due
+    private val told = if (c.jumbo) due && !known.member else due
     val acts = B(engines.indices.map(n => RegNext(told && acting && engine(n)) init False))
   }
 

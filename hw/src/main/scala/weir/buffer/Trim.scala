@@ -27,30 +27,26 @@ class Trim(c: WeirConfig) extends Component {
     val linked = io.link.valid && io.link.queue === q && io.link.descriptor.counts
     private val leaves = RegNext(io.leaving.valid && io.leaving.queue === q) init False
     val left = leaves && io.departure.descriptor.counts
-    val added = Mux(linked, io.link.descriptor.length, U(0, c.lengthWidth bits)).resize(c.quantityWidth + 1)
-    val taken = Mux(left, io.departure.descriptor.length, U(0, c.lengthWidth bits)).resize(c.quantityWidth + 1)
-    val bytes = Reg(UInt(c.quantityWidth + 1 bits)) init 0
-    when(linked || left)(bytes := bytes + added - taken)
-    val packets = Reg(UInt(c.countWidth + 1 bits)) init 0
-    when(linked && !left)(packets := packets + 1)
-    when(!linked && left)(packets := packets - 1)
-
-    private val front = io.config(q).dropFront
-    val enabled = RegNext(front) init False
-    /** What is left up to the limits, negative above them: with a packet that comes or goes what was left before it, otherwise
-      * computed again. A limit that changes in the cycle of a packet counts a cycle later.
+    val added = Mux(linked, io.link.descriptor.length, U(0, c.lengthWidth bits))
+    val taken = Mux(left, io.departure.descriptor.length, U(0, c.lengthWidth bits))
+    val enabled = RegNext(io.config(q).dropFront) init False
+    private val moves = linked || left
+    /** What is left up to a limit, negative above it: changes by a packet that comes or goes, else by as much as the limit has changed. A
+      * limit that changes in the cycle of a packet counts a cycle later.
       */
-    private def slackOf(limit: UInt, held: UInt, more: UInt, less: UInt): SInt = {
-      val width = widthOf(held) + 1
+    private def slackOf(limit: UInt, more: UInt, less: UInt): SInt = {
+      val width = widthOf(limit) + 2
       val slack = Reg(SInt(width bits)) init 0
-      val after = CarrySave.difference(Seq(slack.asUInt, less), Seq(more -> 0), width, front)
-      when(front) {
-        slack := Mux(enabled && (linked || left), after.asSInt, (limit.resize(width) - held).asSInt)
-      }
+      /** the limit that it is of */
+      val counted = Reg(cloneOf(limit)) init 0
+      when(!moves)(counted := limit)
+      val rises = Mux(moves, less.resize(width), limit.resize(width))
+      val falls = Mux(moves, more.resize(width), counted.resize(width))
+      slack := CarrySave.difference(Seq(slack.asUInt, rises), Seq(falls -> 0), width, True).asSInt
       slack
     }
-    val slackBytes = slackOf(io.config(q).limitBytes, bytes, added, taken)
-    val slackPackets = slackOf(io.config(q).limitPackets, packets, linked.asUInt, left.asUInt)
+    val slackBytes = slackOf(io.config(q).limitBytes, added, taken)
+    val slackPackets = slackOf(io.config(q).limitPackets, linked.asUInt, left.asUInt)
     io.over(q) := enabled && (slackBytes.msb || slackPackets.msb)
   }
 }

@@ -6,7 +6,7 @@ import weir.{Steps, WeirConfig}
 import weir.aqm.{Ecn, Multiply}
 import weir.buffer.Departure
 import weir.frame.IpVersion
-import weir.jumbo.{PackEntry, PackGroup}
+import weir.jumbo.{PackEntry, PackGroup, Ticks}
 
 /** What [[weir.jumbo.Pack]] and the shaper have to know of a group, summed up while its packets depart.
   *
@@ -43,6 +43,7 @@ class Sums(c: WeirConfig) extends Component {
     val l3 = Reg(Bool())
     /** of the whole group: it may change meanwhile */
     val tick = RegNextWhen(io.tick, member && first)
+    val tickFactor = RegNextWhen(Ticks.factor(io.tick), member && first)
     val bytes, lengths = Reg(c.length)
     val entries, packets = Reg(UInt(c.memberWidth bits))
     val notEct, ect0, ect1 = Reg(Bool())
@@ -109,7 +110,7 @@ class Sums(c: WeirConfig) extends Component {
     val stamp1 = RegNextWhen(packet.stampNs, member)
     val first1 = RegNextWhen(first, member)
     val length1 = RegNextWhen(present ? (packet.length - 14 - header) | U(0, c.lengthWidth bits), member)
-    val ticks = RegNextWhen(stamp1 |>> sums.tick, steps(1))
+    private val ticks = new Ticks(c, stamp1, sums.tickFactor, steps(1)).value
     val before = RegNextWhen(ticks, steps(2))
     val difference = RegNextWhen(ticks - before, steps(2))
     val entry = Reg(PackEntry(c))

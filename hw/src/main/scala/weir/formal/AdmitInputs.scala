@@ -11,7 +11,7 @@ import weir.csr.QueueConfig
 private class LeakyAdmit(c: WeirConfig, leak: Option[String]) extends Admit(c) {
   if (leak.contains("room")) io.room.removeAssignments() := RegNext(waiting.io.availability > 1) init True
   if (leak.contains("descriptor")) io.giveDescriptor.valid.removeAssignments() := False
-  if (leak.contains("exempt")) fast.exempt.removeAssignments() := False
+  if (leak.contains("exempt")) known.exempt.removeAssignments() := False
   if (leak.contains("complete")) together.described.removeAssignments() := True
 }
 

@@ -179,11 +179,10 @@ class PackRealign(c: WeirConfig) extends Component {
   }
 
   val merged = new Area {
-    val kept = Reg(Bits(c.wordWidth bits))
-    private val lanes = for (lane <- 0 until 16) yield
-      stage.below(lane) ? kept(8 * lane, 8 bits) | stage.data(8 * lane, 8 bits)
-    val full = Meaningful(turned.valid)(Cat(lanes))
-    when(turned.valid && io.packed.ready)(kept := stage.emits ? stage.data | full)
+    val kept = Vec.fill(16)(Reg(Bits(8 bits)))
+    private def came(lane: Int): Bits = stage.data(8 * lane, 8 bits)
+    val full = Meaningful(turned.valid)(Cat(for (lane <- 0 until 16) yield stage.below(lane) ? kept(lane) | came(lane)))
+    for (lane <- 0 until 16) when(turned.valid && io.packed.ready && (stage.emits || !stage.below(lane)))(kept(lane) := came(lane))
   }
 
   io.packed.valid := turned.valid ? stage.emits | (direct && io.word.valid)

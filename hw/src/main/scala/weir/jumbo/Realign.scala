@@ -3,7 +3,7 @@ package weir.jumbo
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.Ecn
+import weir.aqm.{Ecn, Meaningful}
 import weir.frame.IpVersion
 
 /** Makes the words of packets' frames: cuts them out of two words of the jumbo frame, puts the Ethernet header before them,
@@ -31,22 +31,22 @@ class Realign(c: WeirConfig) extends Component {
 
   private def mux[T <: Data](tags: UInt, none: T, one: T, both: T): T = tags(1) ? both | (tags(0) ? one | none)
 
-  /** The word and up to three bytes before it. */
+  /** The two words, turned by multipliers: the bits k of a word's bytes, times 2^(16 − n), have that of byte i + n as number 16 + i, and
+    * that of byte i as number i + 16 − n.
+    */
   val coarse = new Area {
     private val taken = go && io.item.valid
-    private val at = io.item.shift
-    private val bytes = io.item.window.subdivideIn(8 bits)
-    private def shift(from: Seq[Bits], by: Int, when: Bool, count: Int): Seq[Bits] =
-      (0 until count).map(n => when ? from((n + by) % from.size) | from(n))
-    private val by16 = shift(bytes.toSeq, 16, at(4), 31)
-    private val by8 = shift(by16, 8, at(3), 23)
-    private val by4 = shift(by8, 4, at(2), 19)
+    private val words = io.item.window.subdivideIn(128 bits)
+    private def turned(word: Bits, bit: Int): UInt = {
+      val bits = B(for (byte <- 0 until 16) yield word(8 * byte + bit)).asUInt
+      Meaningful(io.item.valid)(bits * io.item.turn)
+    }
     val valid = RegNextWhen(io.item.valid, go) init False
     val place = RegNextWhen(io.item.place, taken)
-    val data = RegNextWhen(Vec(by4), taken)
-    private val fine = RegNextWhen(at(1 downto 0), taken)
-    private val by2 = shift(data.toSeq, 2, fine(1), 17)
-    val word = shift(by2, 1, fine(0), 16)
+    val before = RegNextWhen(io.item.before, taken)
+    val low = Vec((0 until 8).map(k => RegNextWhen(turned(words(0), k).resize(32 bits), taken)))
+    val high = Vec((0 until 8).map(k => RegNextWhen(turned(words(1), k).resize(16 bits), taken)))
+    val word = (0 until 16).map(i => B((0 until 8).map(k => before ? low(k)(i) | (low(k)(16 + i) || high(k)(i)))))
   }
 
   /** The word with the addresses and tags before it. */

@@ -77,6 +77,12 @@ class Split(c: WeirConfig) extends Component {
     /** `low` lies behind the frame */
     val empty = Reg(Bool())
     val at = Reg(SInt(5 bits))
+    /** `at` as [[SplitItem]] has it */
+    val turn = Reg(UInt(17 bits))
+    def move(to: SInt): Unit = {
+      at := to
+      turn := Split.turn(to)
+    }
   }
 
   /** The packet that is being cut. */
@@ -120,7 +126,8 @@ class Split(c: WeirConfig) extends Component {
 
   io.item.valid := step.ready || state === finish
   io.item.window := window.high ## window.low
-  io.item.shift := window.at.asUInt
+  io.item.turn := window.turn
+  io.item.before := window.at.msb
   io.item.place.isEnd := False
   io.item.place.header := packet.header
   io.item.place.number := packet.number
@@ -143,8 +150,7 @@ class Split(c: WeirConfig) extends Component {
     when(state === finish) {
       io.item.place.isEnd := True
       io.item.place.number := 3
-      io.item.shift := 0
-      io.item.window := fate.asBits.resized
+      io.item.place.waitNs := fate.asBits.asUInt.resized
     }
   }
 
@@ -163,20 +169,20 @@ class Split(c: WeirConfig) extends Component {
   /** The word with the jumbo header is in `low`. */
   private def begin(): Unit = {
     state := token.start(2) ? load | run
-    window.at := Split.firstAt(token.start(1 downto 0) @@ U(0, 2 bits))
+    window.move(Split.firstAt(token.start(1 downto 0) @@ U(0, 2 bits)))
     window.highValid := False
     packet.active := False
     packet.fresh := True
   }
-  /** All that is before the packets goes first, as it came: a packet whose IP header is the frame's own. */
+  /** All that is before the packets goes first, as it came: a packet whose IP header is the frame's own. The frame's first word is in `low` already. */
   private def beginHeader(): Unit = {
     val length = (token.quads << 2).resize(c.lengthWidth)
     state := run
-    window.low := frame.first
+    take()
     window.empty := False
     window.high := word.data
     window.highValid := word.hasWord
-    window.at := (frame.tags @@ U(0, 2 bits)).resize(5 bits).asSInt
+    window.move((frame.tags @@ U(0, 2 bits)).resize(5 bits).asSInt)
     packet.active := isLength
     packet.header := True
     packet.opens := False
@@ -208,6 +214,7 @@ class Split(c: WeirConfig) extends Component {
         frame.ended := False
         take()
         frame.first := word.data
+        window.low := word.data
         frame.tags := JumboForm.tags(word.forms)
         frame.l3 := JumboForm.isL3(word.forms)
         frame.transit := token.transit
@@ -219,13 +226,12 @@ class Split(c: WeirConfig) extends Component {
     }
     is(second) {
       when(io.feed.valid) {
-        takeLow()
         frame.behind := word.data(31 downto 0)
         frame.outerEcn := frame.tags(1) ? word.data(57 downto 56).asUInt |
           (frame.tags(0) ? word.data(25 downto 24).asUInt | frame.first(121 downto 120).asUInt)
         begin()
         when(frame.l3)(state := third)
-        when(frame.transit)(beginHeader())
+        when(frame.transit)(beginHeader()) otherwise (takeLow())
       }
     }
     is(third) {
@@ -252,7 +258,7 @@ class Split(c: WeirConfig) extends Component {
         window.highValid := False
       }
       when(step.fires) {
-        window.at := step.at
+        window.move(step.at)
         when(packet.advances) {
           window.low := window.high
           window.empty := !window.highValid
@@ -315,4 +321,6 @@ class Split(c: WeirConfig) extends Component {
 object Split {
   /** `at` of the first word of a packet whose first byte is that of `low`: its bytes 14 and 15 are the packet's first. */
   private def firstAt(byte: UInt): SInt = byte.resize(5 bits).asSInt - 14
+  private def turn(at: SInt): UInt =
+    B(for (n <- 0 to 16) yield if (n == 0) False else at.asUInt(3 downto 0) === (16 - n) % 16).asUInt
 }

@@ -3,7 +3,7 @@ package weir.jumbo
 import spinal.core._
 import weir.WeirConfig
 
-/** How a jumbo frame ended, as far as [[Split]] knows. */
+/** How a jumbo frame ended, as far as [[Split]] knows. It goes in the place of `waitNs`. */
 case class JumboFate(c: WeirConfig) extends Bundle {
   /** [[weir.csr.FrameEnd]] */
   val kind = UInt(3 bits)
@@ -12,7 +12,7 @@ case class JumboFate(c: WeirConfig) extends Bundle {
 
 /** What is the same for all words of a packet, and where a word stands in it. */
 case class SplitPlace(c: WeirConfig) extends Bundle {
-  /** the end of a jumbo frame instead of a word; its [[JumboFate]] is in the lowest bits of the data */
+  /** the end of a jumbo frame instead of a word; its [[JumboFate]] is in `waitNs` */
   val isEnd = Bool()
   /** what is before the packets of a jumbo frame in transit, as a packet */
   val header = Bool()
@@ -40,10 +40,12 @@ case class SplitItem(c: WeirConfig) extends Bundle {
   val place = SplitPlace(c)
   /** two words of the jumbo frame */
   val window = Bits(2 * c.wordWidth bits)
-  /** the byte of `window` that comes first, modulo 32. Of the first word, bytes 14 and 15 are the packet's first two,
+  /** the byte of `window` that comes first, modulo 16, is n: 2 to the power of 16 − n. Of the first word, bytes 14 and 15 are the packet's first two,
     * also if they belong to the second
     */
-  val shift = UInt(5 bits)
+  val turn = UInt(17 bits)
+  /** that byte is one of up to 14 before the window */
+  val before = Bool()
 }
 
 /** A word of a packet's frame, or an end. */

@@ -154,7 +154,7 @@ class Unpack(c: WeirConfig) extends Component {
 
   val jumbo = new Area {
     private val found = JumboFate(c)
-    found.assignFromBits(inner.word.data.resize(found.getBitsWidth))
+    found.assignFromBits(inner.word.waitNs.asBits.resize(found.getBitsWidth))
     private val outer = found.kind === FrameEnd.bad || found.kind === FrameEnd.runt || found.kind === FrameEnd.oversize
     io.jumbo.valid := inner.isEnd
     io.jumbo.kind := (outer || !inner.lost) ? found.kind | inner.fate

@@ -6,6 +6,7 @@ import weir.WeirConfig
 import weir.buffer.{Append, Grant, Link}
 import weir.csr.MergeConfig
 import weir.frame.IpVersion
+import weir.jumbo.Ticks
 
 /** A decision that is about to be known: four cycles before its link, if there is to be one. */
 case class FlowLook(c: WeirConfig) extends Bundle {
@@ -109,15 +110,15 @@ class FlowGroups(c: WeirConfig) extends Component {
     val inner2 = RegNextWhen(look3.length - 14 - header, steps(1))
     /** of the headers, the table's entry included */
     val outer2 = RegNextWhen(io.l3 ? (header +^ U(44)).resize(7) | (header +^ U(24)).resize(7), steps(1))
-    private def shifted(value: UInt, by: UInt): UInt = value |>> by
-    val ticks2 = RegNextWhen(shifted(look3.nowNs, io.tick(4 downto 2) @@ U(0, 2 bits)), steps(1))
+    // groups are closed for a few cycles when the unit changes
+    private val ticks2 = new Ticks(c, look3.nowNs, RegNext(Ticks.factor(io.tick)), steps(1))
 
     val found1 = groups.readSync(tag2.slot, steps(2))
     val tag1 = RegNextWhen(tag2, steps(2))
     val queue1 = RegNextWhen(look2.queue, steps(2))
     val inner1 = RegNextWhen(inner2, steps(2))
     val withEntry1 = RegNextWhen(inner2 + 4, steps(2))
-    val ticks1 = RegNextWhen(shifted(ticks2, io.tick(1 downto 0)), steps(2))
+    val ticks1 = RegNextWhen(ticks2.value, steps(2))
     private val limits = io.config(look2.queue.resized)
     val flow1 = RegNextWhen(limits.flow, steps(2))
     val classes1 = RegNextWhen(limits.classes, steps(2))
@@ -148,12 +149,14 @@ class FlowGroups(c: WeirConfig) extends Component {
     val next, granted, first = Reg(UInt(c.groupNumberWidth bits)) init 0
     val grants = io.grant.valid && io.grant.queue === q
     val opens, closesAll = Bool()
-    when(opens)(next := next + 1)
+    private val nextAfter = next + opens.asUInt
+    private val grantedAfter = granted + 1
+    next := nextAfter
     when(grants) {
-      granted := granted + 1
-      when(first === granted)(first := first + 1)
+      granted := grantedAfter
+      when(first === granted)(first := grantedAfter)
     }
-    when(closesAll)(first := opens ? (next + 1) | next)
+    when(closesAll)(first := nextAfter)
   }
 
   /** The cycle of the link as it comes. */
@@ -253,6 +256,9 @@ class FlowGroups(c: WeirConfig) extends Component {
     val written = OpenGroup(c).allowOverride()
     written := joins ? joined | opened
     when(!joins)(written.number := Vec(order.map(_.next))(inQueue.resized))
+    // of one that joins they are its group's
+    written.flow := opened.flow
+    written.queue := opened.queue
     written.open := mayJoin
     val writes = valid && known
     /** a group of a class is opened, and the one before closed */

@@ -86,15 +86,17 @@ class FlowKeys(c: WeirConfig) extends Component {
     val makes = ((io.word.valid && number =/= 0) || flush) && index < 4
     private val shift = flush ? tags | now
     private val wide = io.word.data ## before
-    /** the first word keeps its first 12 bytes */
-    private def shifted(bytes: Int): Bits = {
-      val moved = wide(8 * bytes, c.wordWidth bits)
-      (index === 0) ? (moved(127 downto 96) ## before(95 downto 0)) | moved
+    /** Bytes of a word that is moved by so many tags. */
+    private def moved(by: UInt, first: Int, count: Int): Bits = {
+      def from(tags: Int): Bits = wide(8 * (first + 4 * tags), 8 * count bits)
+      by.mux(1 -> from(1), 2 -> from(2), default -> from(0))
     }
+    /** the first word keeps its first 12 bytes; of other words the number of tags is known */
+    private val shifted = moved(shift, 12, 4) ## moved((index === 0) ? U(0, 2 bits) | tags, 0, 12)
     val valid = RegNext(makes) init False
     val at = RegNextWhen(index.resize(2), makes)
     val owner = RegNextWhen(flush ? (packet - 1) | packet, makes)
-    val word = RegNextWhen(Meaningful(makes)(shift.mux(1 -> shifted(4), 2 -> shifted(8), default -> shifted(0))), makes)
+    val word = RegNextWhen(Meaningful(makes)(shifted), makes)
     private def tag(word: Bits, n: Int): Bits = byte(word, n)(3) ## pair(word, n + 2)
     /** number of tags, and of each which EtherType and what it says */
     val key = RegNextWhen(

@@ -42,7 +42,8 @@ class FlowTable(c: WeirConfig) extends Component {
   io.lane.index := keys.io.job.index
   io.lane.lane := keys.io.lane
 
-  private val words = Mem(Bits(widthOf(keys.io.key) bits), 4 * c.allSlots)
+  /** of flows and of classes, each in RAMs that are as deep */
+  private val words = Seq(c.classSlots, c.classes * c.queues).map(slots => Mem(Bits(widthOf(keys.io.key) bits), 4 * slots))
   private val numbers = Mem(UInt(c.flowNumberWidth bits), c.allSlots)
 
   val sweep = new Area {
@@ -97,12 +98,14 @@ class FlowTable(c: WeirConfig) extends Component {
   val comparing = new Area {
     val steps = new Steps(asking.looks, 2)
     val address = RegNextWhen(asking.slot @@ asking.index, asking.looks)
-    val key1 = RegNextWhen(keys.io.key, asking.looks)
-    val found1 = words.readSync(asking.slot @@ asking.index, asking.looks)
-    val found = RegNextWhen(found1, steps(1))
+    /** all ones, which no key is, until the table has been emptied with it: no packet is looked up before */
+    val key1 = RegNextWhen(keys.io.key, asking.looks) init B(widthOf(keys.io.key) bits, default -> true)
+    private val found1 = words.map(ram => ram.readSync((asking.slot @@ asking.index).resize(ram.addressWidth), asking.looks))
+    val found = RegNextWhen(address.msb ? found1(1) | found1(0), steps(1))
     val key = RegNextWhen(key1, steps(1))
-    words.write(sweep.done ? address | (sweep.slot @@ U(0, 2 bits)), sweep.done ? key1 | B(widthOf(key1) bits, default -> true),
-      steps(1) || !sweep.done)
+    private val written = sweep.done ? address | (sweep.slot @@ U(0, 2 bits))
+    for ((ram, n) <- words.zipWithIndex)
+      ram.write(written.resize(ram.addressWidth), key1, (steps(1) || !sweep.done) && written.msb === Bool(n == 1))
 
     /** the first word of a key, two cycles ago */
     val first = RegNextWhen(RegNext(asking.index === 0), steps(1))

@@ -56,7 +56,6 @@ class Parking(c: WeirConfig) extends Component {
   private val heads = Mem(c.descriptorId, c.parkingPlaces)
   heads.write(io.park.place.index, io.park.id, io.park.valid)
   val parked = Reg(Bits(c.parkingPlaces bits)) init 0
-  when(io.leaving.valid)(parked(io.leaving.index) := False)
   io.parked := parked
   /** groups that `closeAll` has found: they go before what is put after it */
   val stale = Reg(Bits(c.parkingPlaces bits)) init 0
@@ -64,15 +63,18 @@ class Parking(c: WeirConfig) extends Component {
   val closes = Flow(ClassPlace(c))
   closes.valid := io.close.valid && !stale(io.close.index)
   closes.payload := io.close.payload
-  when(closes.valid)(parked(closes.index) := False)
+  /** closed, or leaving by itself: never both */
+  val taken = Flow(ClassPlace(c))
+  taken.valid := closes.valid || io.leaving.valid
+  taken.payload := Mux(closes.valid, closes.payload, io.leaving.payload)
+  when(taken.valid)(parked(taken.index) := False)
   when(io.park.valid)(parked(io.park.place.index) := True)
 
   /** of a queue's groups, whose order is changed one cycle after */
-  private def delayed[T <: Data](flow: Flow[T]): Flow[T] = flow.m2sPipe
-
-  val closed = delayed(closes)
-  val came = delayed(io.park)
-  val gone = delayed(io.leaving)
+  val gone = taken.m2sPipe
+  val came = io.park.m2sPipe
+  /** `gone` was closed */
+  val closed = RegNext(closes.valid) init False
 
   val queues = for (q <- 0 until c.queues) yield new Area {
     /** classes of the groups, the oldest first; a group that has just been closed or parked still or not yet */
@@ -91,12 +93,11 @@ class Parking(c: WeirConfig) extends Component {
     private val parks = io.park.valid && io.park.place.queue === q
     deadlines.write(io.park.place.klass, io.park.deadline, parks)
 
-    val removes = closed.valid && closed.queue === q
+    private val moves = gone.valid && gone.queue === q
+    val removes = moves && closed
+    val goes = moves && !closed
     val adds = came.valid && came.place.queue === q
-    val goes = gone.valid && gone.queue === q
-    private val removed = Mux(removes, closed.klass, gone.klass)
-    private val all = (0 until c.classes).map(n => order(n) === removed && n < count)
-    private val moves = removes || goes
+    private val all = (0 until c.classes).map(n => order(n) === gone.klass && n < count)
     /** those from the removed one on move up */
     private val shifts = (0 until c.classes).map(n => moves && all.take(n + 1).orR)
     private val end = count - moves.asUInt
@@ -126,8 +127,7 @@ class Parking(c: WeirConfig) extends Component {
     val dueStale = known && mine(stale)(oldest.class2)
   }
   // also of a group that is closed in the very cycle of closeAll
-  when(closes.valid)(stale(closes.index) := False)
-  when(io.leaving.valid)(stale(io.leaving.index) := False)
+  when(taken.valid)(stale(taken.index) := False)
 
   /** Nothing overtakes the groups of a queue that is emptied: what is put meanwhile waits here. All that is parked is older. */
   val waiting = new StreamFifo(Append(c), 64, withAsyncRead = true)
@@ -135,7 +135,7 @@ class Parking(c: WeirConfig) extends Component {
   val coming = new Area {
     val after = io.put.m2sPipe
     /** behind the group that it closed */
-    val late = after.valid && (RegNext(closes.valid) init False)
+    val late = after.valid && closed
     val flow = Flow(Append(c))
     flow.valid := closes.valid || io.put.valid || late
     flow.payload := io.put.payload
@@ -177,5 +177,5 @@ class Parking(c: WeirConfig) extends Component {
   io.append.id := leaving.id
   when(waiting.io.pop.fire)(io.append.payload := waiting.io.pop.payload)
   when(free && coming.flow.valid)(io.append.payload := coming.flow.payload)
-  io.busy := waiting.io.pop.valid || draining || closed.valid || came.valid || gone.valid || coming.late
+  io.busy := waiting.io.pop.valid || draining || came.valid || gone.valid || coming.late
 }
