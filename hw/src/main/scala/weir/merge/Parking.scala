@@ -165,7 +165,7 @@ class Parking(c: WeirConfig) extends Component {
     val id = RegNext(heads.readAsync(oldest.index))
     private val drains = RegNext(draining)
     /** it has been closed in the cycle in which it was found; its place may have another group already */
-    private val lost = closed.valid && closed.payload === place
+    private val lost = closed && gone.payload === place
     /** a close in the same cycle may be of the same group */
     val now = found && !lost && drains === draining && !closes.valid && (draining || !waiting.io.pop.valid && !coming.flow.valid)
     io.leaving.valid := now
