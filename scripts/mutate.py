@@ -166,7 +166,7 @@ MUTANTS = (
            "policy"),
     Mutant("Admit", "a queue on hold holds all", "(! issue_waits[head_payload_meta_queue])", "(! (|issue_waits))",
            "policy"),
-    Mutant("Admit", "a limit's drop does not restart", "((flights_1_due ? flights_1_exceeded : fast_exceeded) || ((! known_exempt) && ((commit_verdict_cause",
+    Mutant("Admit", "a limit's drop does not restart", "(fast_exceeded || ((! known_exempt) && ((commit_verdict_cause",
            "(((! known_exempt) && ((commit_verdict_cause", "policy"),
     Mutant("Queues", "an emptied queue is not alone", "(lists_1_left && lists_1_one)", "1'b0"),
     Mutant("Queues", "the next head goes to another queue", "(granted_loads_passed[1] && (granted_queue_2 == 2'b01))",
