@@ -27,7 +27,7 @@ LINK = 13
 """cycles from the time of a decision's request to its link, in a build with RED; FN ten more"""
 
 
-APPENDED = 2
+APPENDED = 3
 """cycles from the one in which a class's timer has ended to the first in which its group may be granted"""
 ACCURACY_NS = 100
 """of the timers"""

@@ -187,7 +187,7 @@ class WeirCore(c: WeirConfig) extends Component {
         unit.io.config := Vec(queueConfig.map(_.merge))
         unit.io.l3 := config.jumboL3
         unit.io.tick := config.jumboTick
-        // the queue decides nothing for longer than the cycle that this takes
+        // around an apply the queue decides nothing for longer than that cycle; of the match table a packet's epoch tells
         unit.io.applied := RegNext(control.registers.io.applied | B(c.queues bits, default -> control.registers.io.matchChanged)) init 0
         unit.io.look << admit.io.look
         unit.io.linked << admit.io.link
@@ -248,7 +248,7 @@ class WeirCore(c: WeirConfig) extends Component {
     private val ends = ingress.io.end.valid
     /** a frame that ends with its hint, and is not to come: it might follow its predecessor's end at once */
     private val stillborn = ends && ingress.io.end.kind =/= FrameEnd.good
-    /** what is held comes long after its header: it is announced when it goes to Admit */
+    /** what is held comes long after its header: it is announced in the cycle after it goes to Admit */
     private val held = spacing.map(_.io.active).getOrElse(False)
     /** that begins or ends: hints from before are void */
     private val turns = held.edge(initAt = False)
@@ -265,7 +265,7 @@ class WeirCore(c: WeirConfig) extends Component {
         val good = RegNextWhen(ingress.io.end.kind === FrameEnd.good, ends)
         val event = store.io.event
         val lost = turns || event.valid && (event.jumbo || event.end === FrameEnd.overflow || event.end === FrameEnd.malformed)
-        /** queues whose next arrival has to be announced when it goes to Admit */
+        /** queues whose next arrival has to be announced in the cycle after it goes to Admit */
         val uncertain = Reg(Bits(c.queues bits)) init 0
         val last = spacing.get.io
         val arrives = last.pop.valid

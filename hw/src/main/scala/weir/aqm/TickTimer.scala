@@ -139,6 +139,6 @@ class TickTimer(c: WeirConfig) extends Component {
 }
 
 object TickTimer {
-  /** the shortest interval, ns, a power of two: longer than the ticks of four queues take */
+  /** the shortest interval, ns, a power of two: at 156.25 MHz longer than the ticks of four queues take */
   val least = 4096
 }
