@@ -21,7 +21,7 @@ constexpr unsigned refused = 3;     ///< commit of a refused arrival to the same
 // Of jumbo frames in transit.
 constexpr unsigned collects = 25;   ///< last beat to request
 constexpr unsigned cuts = 31;       ///< first beat to request, and a cycle for each word of the header and of the packets
-constexpr unsigned announces = 1;   ///< hint to request
+constexpr unsigned announces = 2;   ///< hint to request
 constexpr unsigned decidesAt = 9;   ///< request to the cycle in which it is settled who pays
 constexpr unsigned walks = 6;       ///< last packet's departure to the next slot
 constexpr unsigned departs = 3;     ///< grant to departure

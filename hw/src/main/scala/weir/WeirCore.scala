@@ -162,6 +162,8 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.push.first := waiting.io.popFirst
       unit.io.push.waitNs := waiting.io.popWaitNs
       waiting.io.ready := unit.io.ready
+      // an announcement at the pop has to find the port free
+      unit.io.popReady := admit.io.room && !ingress.io.hint.valid
       admit.io.arrival << unit.io.pop
     }
     for (unit <- spacing; table <- flowTable) unit.io.lane << table.io.lane
@@ -248,7 +250,7 @@ class WeirCore(c: WeirConfig) extends Component {
     private val ends = ingress.io.end.valid
     /** a frame that ends with its hint, and is not to come: it might follow its predecessor's end at once */
     private val stillborn = ends && ingress.io.end.kind =/= FrameEnd.good
-    /** what is held comes long after its header: it is announced in the cycle after it goes to Admit */
+    /** what is held comes long after its header: it is announced when it goes to Admit */
     private val held = spacing.map(_.io.active).getOrElse(False)
     /** that begins or ends: hints from before are void */
     private val turns = held.edge(initAt = False)
@@ -259,35 +261,29 @@ class WeirCore(c: WeirConfig) extends Component {
     /** a cycle after the end; the next frame's hint comes a cycle later still */
     private val ended = RegNext(ends && !(ingress.io.hint.valid && stillborn)) init False
     private val differs = RegNextWhen(other, ends)
-    val (late, withdraw, forget, queue, unannounced) = batch match {
+    val (late, withdraw, forget, queue) = batch match {
       case Some(unit) =>
         // Unpack may hold a frame for long: what happens to it later is not told by its own hint
         val good = RegNextWhen(ingress.io.end.kind === FrameEnd.good, ends)
         val event = store.io.event
         val lost = turns || event.valid && (event.jumbo || event.end === FrameEnd.overflow || event.end === FrameEnd.malformed)
-        /** queues whose next arrival has to be announced in the cycle after it goes to Admit */
+        /** queues whose next arrival has to be announced when it goes to Admit */
         val uncertain = Reg(Bits(c.queues bits)) init 0
         val last = spacing.get.io
         val arrives = last.pop.valid
-        val announces = arrives && (last.popInner || uncertain(last.pop.meta.queue.resized))
-        val queue = RegNextWhen(last.pop.meta.queue, arrives)
-        /** the announcement of the arrival that went to Admit last; a header's goes first, and the next arrival after it */
-        val late = RegInit(False)
-        late := announces || late && early
-        last.popReady := admit.io.room && !late
-        when(arrives)(PerQueue.bit(uncertain, last.pop.meta.queue) := False)
+        val queue = last.pop.meta.queue
+        val late = arrives && (last.popInner || uncertain(queue.resized))
+        when(arrives)(PerQueue.bit(uncertain, queue) := False)
         when(lost || (ended && differs))(uncertain.setAll())
         /** the hint of the frame that ended last was given, and holds */
         val given = RegInit(False)
         when(ingress.io.hint.valid)(given := !held)
         when(turns)(given := False)
-        (late, ended && (!good || differs) && given, lost, Mux(early, ingress.io.hint.queue, queue),
-          PerQueue.select(c.queues, late, queue))
+        (late, ended && (!good || differs) && given, lost, Mux(late, queue, ingress.io.hint.queue))
       case None =>
         val arrives = store.io.arrival.valid
         val late = arrives && differs
-        (late, ended && (!arrives || differs), False, Mux(late, store.io.arrival.meta.queue, ingress.io.hint.queue),
-          B(0, c.queues bits))
+        (late, ended && (!arrives || differs), False, Mux(late, store.io.arrival.meta.queue, ingress.io.hint.queue))
     }
   }
 
@@ -329,7 +325,7 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.departure << release.io.asked(n)
       release.io.verdicts(n) << unit.io.departureVerdict
     }
-    admit.io.stall := units.map(_.io.stall).foldLeft(hints.unannounced)(_ | _)
+    admit.io.stall := units.map(_.io.stall).foldLeft(B(0, c.queues bits))(_ | _)
     release.io.fill := backlog.io.fill
     release.io.engine := roles.engine
     release.io.decides := roles.decides
