@@ -12,7 +12,7 @@ from axis import seeded, start
 
 QUEUES, CLASSES, IDS = 4, 16, 2048
 LATEST_NS, LATEST_BUSY_NS = 100, 130
-"""how long after its timer a group closes at most, also with packets put as fast as they may come"""
+"""how long after its timer a group closes at most, and with packets put in every second cycle, which all go first"""
 
 
 class Bench:
@@ -143,7 +143,7 @@ async def everything_goes_once_and_in_order(dut: Any, rate: float, resets: float
     cocotb.log.info("%d appended, %d by their timers, up to %.0f ns late", bench.appended, len(bench.timed), worst)
     assert bench.appended > 200
     if not resets:
-        assert len(bench.timed) > 20 and worst <= LATEST_BUSY_NS
+        assert len(bench.timed) > 20 and worst <= (LATEST_BUSY_NS if rate == 1.0 else LATEST_NS)
 
 
 @cocotb.test()

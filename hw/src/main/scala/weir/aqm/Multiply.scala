@@ -1,7 +1,5 @@
 package weir.aqm
 
-import scala.collection.mutable.ArrayBuffer
-
 import spinal.core._
 
 /** A product of at most 18 × 18 bits with a register behind it, to be used in the cycle after `enable`: later it is something
@@ -25,13 +23,10 @@ class Multiplier extends Area {
   b.assignDontCare()
   wanted := False
   private val product = Multiply(a, b, wanted)
-  /** of its uses, no two of which are high at once */
-  val enables = ArrayBuffer[Bool]()
 
   /** a·b of operands of at most 18 bits */
   def apply(x: UInt, y: UInt, enable: Bool): UInt = {
     require(x.getWidth <= a.getWidth && y.getWidth <= b.getWidth, s"operands of ${x.getWidth} and ${y.getWidth} bits")
-    enables += CombInit(enable)
     when(enable) {
       a := x.resized
       b := y.resized
