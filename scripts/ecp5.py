@@ -8,13 +8,17 @@ does nothing but keep it, the multiplier's own output register does the same, wi
 A flip-flop with an enable or a reset stays: nextpnr does not write REG_OUTPUT_CE into the bitstream.
 
 A distributed RAM of fewer than 16 words has address bits that are always 0. nextpnr brings that 0 to every such pin from one LUT for the
-whole device, in `ten-gig` to 7 970 pins, through wires that others need. The pins take the lowest address bit instead, on both ports: each
-word has a place of its own still, and the net is there already.
+whole device, in `ten-gig` to 7 970 pins, through wires that others need. Those bits are 1 instead: on the read port, which is four LUTs, by
+leaving the pins open, which LUTs' inputs are 1 for (nextpnr sets their multiplexers to it); on the write port, whose pins are no LUT's, from a LUT for each memory.
+
+A reset of thousands of flip-flops takes wires that others need, and reaches the farthest ones late. It goes over a buffer for global wires
+(DCCA), as clocks do; nextpnr does that of itself for clocks only. It counts no delay for global wires, so the way to the buffer should be short.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +29,9 @@ SYNTHESIS = "synth_ecp5 -no-rw-check"
 
 Cell = dict[str, Any]
 PRODUCT_BITS = 36
+LARGE_RESET, MOST_RESETS = 400, 3
+"""A reset of so many flip-flops gets a global wire; so many resets at most. Eight of the device's 16 reach inputs that are not clocks, and a board has
+clocks of its own."""
 
 
 def sizes(cells: Mapping[str, int]) -> dict[str, int]:
@@ -81,34 +88,79 @@ def absorb_in(module: dict[str, Any]) -> int:
     return changed
 
 
+def free_bit(module: dict[str, Any]) -> int:
+    """A number that no net of the module has."""
+    bits = (bit for cell in module["cells"].values() for ends in cell["connections"].values() for bit in ends)
+    return 1 + max((bit for bit in bits if not isinstance(bit, str)), default=1)
+
+
+def add(
+    module: dict[str, Any], name: str, kind: str, inputs: dict[str, Any], output: dict[str, int], **parameters: str
+) -> None:
+    """A cell with one output, and its net."""
+    ((port, bit),) = output.items()
+    module["cells"][name] = {
+        "hide_name": 0,
+        "type": kind,
+        "parameters": parameters,
+        "attributes": {},
+        "port_directions": {**dict.fromkeys(inputs, "input"), port: "output"},
+        "connections": {**{end: [of] for end, of in inputs.items()}, port: [bit]},
+    }
+    module["netnames"][name] = {"hide_name": 0, "bits": [bit], "attributes": {}}
+
+
 def narrow_in(module: dict[str, Any]) -> int:
-    """Takes the constant out of the addresses of a module's distributed RAMs; returns of how many."""
+    """Takes the constant 0 out of the addresses of a module's distributed RAMs; returns of how many."""
     changed = 0
-    for cell in module["cells"].values():
+    ones: dict[tuple[Any, ...], int] = {}
+    new = free_bit(module)
+    for cell in list(module["cells"].values()):
         if cell["type"] != "TRELLIS_DPR16X4" or set(str(cell["parameters"].get("INITVAL", "x"))) - {"x"}:
             continue
         write, read = (cell["connections"][port] for port in ("WAD", "RAD"))
         idle = [n for n, bits in enumerate(zip(write, read, strict=True)) if bits == ("0", "0")]
-        if not idle or any(isinstance(address[0], str) for address in (write, read)):
+        if not idle:
             continue
+        memory = (*write, *cell["connections"]["WRE"])
+        if memory not in ones:
+            ones[memory] = new + len(ones)
+            add(module, f"ram_one_{ones[memory]}", "LUT4", {}, {"Z": ones[memory]}, INIT="1" * 16)
         for n in idle:
-            write[n], read[n] = write[0], read[0]
+            write[n], read[n] = ones[memory], "x"
         changed += 1
     return changed
 
 
+def widen_in(module: dict[str, Any]) -> int:
+    """Gives a module's large resets global wires; returns to how many."""
+    cells: dict[str, Cell] = module["cells"]
+    ffs = [cell for cell in cells.values() if cell["type"] == "TRELLIS_FF"]
+    resets = Counter(bit for ff in ffs for bit in ff["connections"].get("LSR", ()) if not isinstance(bit, str))
+    large = [bit for bit, loads in resets.most_common(MOST_RESETS) if loads >= LARGE_RESET]
+    for n, reset in enumerate(large, start=free_bit(module)):
+        add(module, f"global_reset_{n}", "DCCA", {"CLKI": reset, "CE": "1"}, {"CLKO": n})
+        for ff in ffs:
+            if ff["connections"].get("LSR") == [reset]:
+                ff["connections"]["LSR"] = [n]
+    return len(large)
+
+
 @dataclass(frozen=True)
 class Finished:
-    """What `finish` changed: multipliers that have their output register now, RAMs without a constant in their addresses."""
+    """What `finish` changed: multipliers that have their output register now, RAMs without a constant in their addresses,
+    resets that have a global wire.
+    """
 
     multipliers: int
     rams: int
+    resets: int
 
 
 def finish(netlist: Path) -> Finished:
-    """Does both in a netlist that yosys wrote for `synth_ecp5 -json`, in place."""
+    """Does all three in a netlist that yosys wrote for `synth_ecp5 -json`, in place."""
     design = json.loads(netlist.read_text())
     modules = [module for module in design["modules"].values() if "cells" in module]
-    done = Finished(sum(map(absorb_in, modules)), sum(map(narrow_in, modules)))
+    done = Finished(sum(map(absorb_in, modules)), sum(map(narrow_in, modules)), sum(map(widen_in, modules)))
     netlist.write_text(json.dumps(design))
     return done

@@ -29,6 +29,7 @@ from typing import Any
 
 import paths
 from ecp5 import SYNTHESIS, finish, sizes
+from floorplan import FloorplanError, floorplan
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -38,9 +39,9 @@ PLACERS = {
     "heap": ["--placer-heap-critexp", "4", "--placer-heap-timingweight", "20"],
     "static": ["--placer", "static"],
 }
-"""`heap` with more for timing than nextpnr's defaults of 2 and 10; `static` has shorter wires, which a full device needs"""
+"""`heap` with more for timing than nextpnr's defaults of 2 and 10"""
 LUTS, FULL = 83640, 0.6
-"""LUT4 of the device; a core that takes a larger part of them fills it"""
+"""LUT4 of the device; a core that takes a larger part of them fills it: `floorplan.py` gives RAMs and multipliers their places first"""
 RECORD = ROOT / "docs" / "timing.csv"
 LOSS = 0.1
 """of the clock, against the record: more is an error (seeds of one netlist differ by as much)"""
@@ -154,9 +155,9 @@ def cells_of(netlist: Path) -> tuple[Counter[str], Counter[str]]:
     return Counter(cell["type"] for cell in cells.values()), outside
 
 
-def placer_for(cells: Counter[str]) -> str:
-    """The placer for so many cells of each type."""
-    return "static" if sizes(cells)["lut4"] > FULL * LUTS else "heap"
+def fills(cells: Counter[str]) -> bool:
+    """Whether so many cells of each type fill the device."""
+    return sizes(cells)["lut4"] > FULL * LUTS
 
 
 def used(report: dict[str, Any], outside: Counter[str]) -> dict[str, int]:
@@ -260,10 +261,17 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
     print(f"{module} on {DEVICE}, speed {SPEED}", flush=True)
     synthesise(source, module, work, a.timeout)
     cells, outside = cells_of(work / "netlist.json")
-    placer = a.placer or placer_for(cells)
-    print(f"placer: {placer}", flush=True)
+    if fills(cells):
+        try:
+            plan = floorplan(work / "netlist.json", "wrapper")
+        except FloorplanError as error:
+            raise TimingError(f"{module} does not fit {DEVICE}: {error}") from None
+        print(
+            f"{plan.cells} RAMs and multipliers have their places, wires {plan.free:.0f} to {plan.placed:.0f} tiles",
+            flush=True,
+        )
     with ThreadPoolExecutor(a.jobs) as pool:
-        reports = list(pool.map(lambda seed: place(work, seed, a.timeout, placer), range(1, a.seeds + 1)))
+        reports = list(pool.map(lambda seed: place(work, seed, a.timeout, a.placer), range(1, a.seeds + 1)))
     size = used(reports[0], outside)
     median = statistics.median_low([r["mhz"] for r in reports])
     print(f"median of {len(reports)}: {median:.2f} MHz (goal {GOAL_MHZ})")
@@ -286,11 +294,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--preset", default="ten-gig", help="core to measure (default %(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="placement seeds 1 to N (default %(default)s)")
-    parser.add_argument(
-        "--placer",
-        choices=sorted(PLACERS),
-        help=f"nextpnr's (static if more than {FULL:.0%}% of the LUT4 are used, else heap)",
-    )
+    parser.add_argument("--placer", choices=sorted(PLACERS), default="heap", help="nextpnr's (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="placements at a time")
     parser.add_argument(
         "--timeout",

@@ -202,7 +202,7 @@ class Bench(bench_red_policy.Bench):
         for q in range(QUEUES):
             if clear >> q & 1:
                 self.rises[q].clear()
-                self.stored[q].append((self.n + 1, 0))
+                self.stored[q].append((self.n + 2, 0))
         if request is not None:
             self.stored[request.queue].append((self.n + 4, self.ewma[request.queue].average))
         for q in range(QUEUES):
@@ -283,6 +283,8 @@ class Bench(bench_red_policy.Bench):
             self.ewma[q].applied()
         self.dut.applied.value = 0
         self.renewing = set()
+        # the first request comes two cycles after
+        await self.cycle()
 
     async def configure(self, queue: int, params: RedParams, unit: int) -> None:
         await self.apply(queue, params, unit, 0)
@@ -365,7 +367,8 @@ class Bench(bench_red_policy.Bench):
             emptied = rng.choice(style.queues) if rng.random() < style.emptied else None
             if request is not None and request.queue == emptied and request.packets == 0:
                 emptied = None
-            clear = 1 << rng.choice(style.queues) if rng.random() < 0.001 else 0
+            # the first request comes two cycles after it
+            clear = 1 << rng.choice(style.queues) if wait > 0 and rng.random() < 0.001 else 0
             await self.cycle(request, hint, emptied, clear)
             if rng.random() < 0.002:
                 # an apply of a queue without a decision in flight, whatever the others do

@@ -343,7 +343,8 @@ class Bench:
             emptied = rng.choice(style.queues) if rng.random() < style.emptied else None
             if request is not None and request.queue == emptied and request.packets == 0:
                 emptied = None
-            clear = 1 << rng.choice(style.queues) if rng.random() < 0.001 else 0
+            # the first request comes two cycles after it
+            clear = 1 << rng.choice(style.queues) if wait > 0 and rng.random() < 0.001 else 0
             await self.cycle(request, hint, emptied, clear)
         await self.drain()
 

@@ -229,20 +229,25 @@ class ConfigFlow:
     async def write(
         self, queue: int, words: Mapping[int, int], cycle: Callable[[], Awaitable[None]] | None = None
     ) -> None:
-        """Write `words` (by byte offset in the queue's block) in order of offset.
+        """Write `words` (by byte offset in the queue's block) in order of offset; the cycle after has no request yet.
 
         `cycle` lets a clock cycle pass; without it this waits for the next falling edge itself.
         """
+
+        async def passes() -> None:
+            if cycle is None:
+                await FallingEdge(self.dut.clk)
+            else:
+                await cycle()
+
         for offset, data in sorted(words.items()):
             self.dut.config_valid.value = 1
             self.dut.config_payload_queue.value = queue
             self.dut.config_payload_word.value = offset // 4
             self.dut.config_payload_data.value = data
-            if cycle is None:
-                await FallingEdge(self.dut.clk)
-            else:
-                await cycle()
+            await passes()
         self.dut.config_valid.value = 0
+        await passes()
 
 
 def preload_params(params: RedParams) -> RedParams:

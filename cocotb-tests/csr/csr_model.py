@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 MAX_FRAME = 9216
 
@@ -75,11 +75,8 @@ def core_config(words: Mapping[str, int], queues: int) -> dict[str, int]:
     return live
 
 
-def match_table(words: Mapping[str, int], v6: Sequence[int]) -> dict[str, int]:
-    """Signals of `matching` for the words of the match table, with which of its rules are of IPv6: others have no lower half."""
-    table = {}
-    for n in range(16):
-        value0, value1, mask0, mask1 = (words[f"MATCH{n}_{part}"] for part in ("VALUE0", "VALUE1", "MASK0", "MASK1"))
-        table[f"values_{n}"] = value0 << 32 | value1
-        table[f"masks_{n}"] = mask0 << 32 | mask1 * v6[n]
-    return table
+def match_rules(words: Mapping[str, int]) -> list[tuple[int, int]]:
+    """Value and mask of each rule, 64 bits, of the words of the match table."""
+    parts = ("VALUE0", "VALUE1", "MASK0", "MASK1")
+    rules = ([words[f"MATCH{n}_{part}"] for part in parts] for n in range(16))
+    return [(value0 << 32 | value1, mask0 << 32 | mask1) for value0, value1, mask0, mask1 in rules]

@@ -11,6 +11,7 @@ from axis import seeded, start
 from flow_stimulus import frame
 from golden.frame import classify
 from golden.merge import CLASSES, FlowTable, Found, Rule
+from match_columns import columns
 from weir_sim.jumbo.packet import ethernet_length
 
 SLOTS, PROTOCOL = 256, 253
@@ -22,19 +23,26 @@ MAP = [0] * 64
 
 
 def table_pins(rules: tuple[Rule, ...], unmatched: int | None) -> dict[str, int]:
-    """The match table at the unit's ports; unused rules would match everything."""
+    """What the rules do, at the unit's ports; unused ones would match everything."""
     pins = {
         "matching_actions_unmatchedBypass": int(unmatched is None),
         "matching_actions_unmatchedClass": unmatched or 0,
     }
     for n in range(16):
         rule = rules[n] if n < len(rules) else None
-        name, up = f"matching_actions_rules_{n}", 32 * (rule is not None and rule.version == 4)
+        name = f"matching_actions_rules_{n}"
         pins |= {f"{name}_enable": int(rule is not None), f"{name}_v6": int(rule is not None and rule.version == 6),
                  f"{name}_bypass": int(rule is not None and rule.klass is None),
-                 f"{name}_klass": rule.klass or 0 if rule else 0, f"matching_values_{n}": rule.value << up if rule else 0,
-                 f"matching_masks_{n}": rule.mask << up if rule else 0}  # fmt: skip
+                 f"{name}_klass": rule.klass or 0 if rule else 0}  # fmt: skip
     return pins
+
+
+def values_and_masks(rules: tuple[Rule, ...]) -> list[tuple[int, int]]:
+    """Of all 16; those of IPv4 are in the upper half, and what is in the lower does not count."""
+    up = [32 * (rule.version == 4) for rule in rules]
+    below = [0x5A5A5A5A if shift else 0 for shift in up]
+    used = [(rule.value << s | b, rule.mask << s | b) for rule, s, b in zip(rules, up, below, strict=True)]
+    return used + [(0, 0)] * (16 - len(rules))
 
 
 class Bench:
@@ -55,20 +63,30 @@ class Bench:
         self.slowest = 0
 
     async def start(self) -> Bench:
-        await start(self.dut, word_valid=0, end_1=0, arrival_valid=0, protocol=PROTOCOL, matchChanged=0,
+        await start(self.dut, word_valid=0, end_1=0, arrival_valid=0, protocol=PROTOCOL, matchChanged=0, matching_column_valid=0,
                     **table_pins((), 0))  # fmt: skip
         for _ in range(ALL_SLOTS + 8):
             await self.step()
         return self
 
     async def match(self, rules: tuple[Rule, ...], unmatched: int | None) -> None:
-        """Another match table, from the next cycle on."""
+        """Another match table; while it is made no rule counts."""
+        await self.change(())
+        for pins in columns(values_and_masks(rules)):
+            for name, value in pins.items():
+                getattr(self.dut, f"matching_column_{name}").value = value
+            await self.step()
+        self.dut.matching_column_valid.value = 0
+        await self.change(rules, unmatched)
+        self.model.rules, self.model.unmatched = rules, unmatched
+
+    async def change(self, rules: tuple[Rule, ...], unmatched: int | None = None) -> None:
+        """Other rules, from the next cycle on."""
         self.dut.matchChanged.value = 1
         await self.step()
         self.dut.matchChanged.value = 0
         for name, value in table_pins(rules, unmatched).items():
             getattr(self.dut, name).value = value
-        self.model.rules, self.model.unmatched = rules, unmatched
 
     async def step(self) -> None:
         """One cycle."""

@@ -56,18 +56,18 @@ def test_the_wrappers_cells_are_not_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("luts", "carries", "rams", "placer"),
+    ("luts", "carries", "rams", "full"),
     # of 83640 LUT4, 50184 are 60 %
     [
-        (50184, 0, 0, "heap"),
-        (50185, 0, 0, "static"),
-        (38000, 6093, 0, "static"),
-        (38000, 6092, 0, "heap"),
-        (44184, 0, 1001, "static"),
+        (50184, 0, 0, False),
+        (50185, 0, 0, True),
+        (38000, 6093, 0, True),
+        (38000, 6092, 0, False),
+        (44184, 0, 1001, True),
     ],
 )
-def test_a_full_device_gets_the_placer_with_the_shorter_wires(luts: int, carries: int, rams: int, placer: str) -> None:
-    assert timing.placer_for(Counter({"LUT4": luts, "CCU2C": carries, "TRELLIS_DPR16X4": rams})) == placer
+def test_which_core_fills_the_device(luts: int, carries: int, rams: int, full: bool) -> None:
+    assert timing.fills(Counter({"LUT4": luts, "CCU2C": carries, "TRELLIS_DPR16X4": rams})) == full
 
 
 def test_missing_verilog_is_said_with_what_to_do(

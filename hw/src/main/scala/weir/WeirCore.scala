@@ -265,8 +265,7 @@ class WeirCore(c: WeirConfig) extends Component {
       case Some(unit) =>
         // Unpack may hold a frame for long: what happens to it later is not told by its own hint
         val good = RegNextWhen(ingress.io.end.kind === FrameEnd.good, ends)
-        val event = store.io.event
-        val lost = turns || event.valid && (event.jumbo || event.end === FrameEnd.overflow || event.end === FrameEnd.malformed)
+        val lost = turns || store.io.voids
         /** queues whose next arrival has to be announced when it goes to Admit */
         val uncertain = Reg(Bits(c.queues bits)) init 0
         val last = spacing.get.io

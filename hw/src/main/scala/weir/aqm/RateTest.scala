@@ -81,29 +81,26 @@ case class RateTest(c: WeirConfig) extends Component {
     val elapsed = RegNextWhen(t1.elapsed(35 downto 0), load)
     val measured = RegNextWhen(t1.hasLast && t1.elapsed(47 downto 36) === 0, load)
     val rise = RegNextWhen(t1.rise, load)
-    val slope = FineShift(t1.slope, load)
-    val product = new PartialProducts(elapsed, slope, stage(2) && t1.mine)
-    val gain = FineShift(t1.gain, stage(2) && t1.mine)
+    val product = new PartialProducts(elapsed, t1.slope.mantissa, stage(2) && t1.mine)
   }
 
   /** slope·Δt, κ·gain */
   val t3 = new Area {
     private val load = stage(3) && t1.mine
-    val product = RegNextWhen(t2.product.sum(69, load), load)
-    val gain = new PartialProducts(io.kappa, t2.gain, load)
+    val limit = ShiftSaturate.coarse(t2.product.sum(54, load) << 10, t1.slope.exponent, 43).next(load)
+    val gain = new PartialProducts(io.kappa, t1.gain.mantissa, load)
   }
 
   val t4 = new Area {
     private val load = stage(4) && t1.mine
-    val limit = RegNextWhen(FineShift.result(t3.product, t1.slope.exponent, 43, ahead = 10), load)
+    val limit = RegNextWhen(t3.limit.result, load)
     /** more than any rise */
-    val beyond = RegNextWhen(FineShift.overflow(t3.product, t1.slope.exponent, 43, ahead = 10), load)
+    val beyond = RegNextWhen(t3.limit.overflow, load)
     val ofAverage = io.average.intoSInt - io.previous.intoSInt
     val rise = RegNextWhen(t1.ofQueue ? (t2.rise @@ S(0, 22 bits)) | ofAverage, load)
     val eligible = RegNextWhen(t1.mine && t2.measured && io.between, stage(4))
     val mode = RegNextWhen(t1.mode, load)
-    val gain = RegNextWhen(t3.gain.sum(65, load), load)
-    val exponent = RegNextWhen(t1.gain.exponent, load)
+    val gain = ShiftSaturate.coarse(t3.gain.sum(50, load), t1.gain.exponent, 36).next(load)
   }
 
   /** t6 to t9: the answer */
@@ -112,6 +109,6 @@ case class RateTest(c: WeirConfig) extends Component {
     io.rapid := RegNextWhen(rapid, stage(5))
     io.certain := RegNextWhen(rapid && t4.mode === 0, stage(5))
     io.gained := RegNextWhen(rapid && t4.mode.msb, stage(5))
-    io.g := RegNextWhen(FineShift.saturated(t4.gain, t4.exponent, 36), stage(5) && t4.eligible)
+    io.g := RegNextWhen(t4.gain.saturated, stage(5) && t4.eligible)
   }
 }

@@ -67,9 +67,6 @@ case class Red(c: WeirConfig) extends Component {
       if (c.has(Policy.Ared)) io.adapted.valid ? io.adapted.payload | written else written
     val slope = RegNextWhen(used.slope, stage(2))
     val gentleSlope = RegNextWhen(used.gentleSlope, stage(2))
-    /** t4 */
-    val fineSlope = FineShift(slope, stage(3))
-    val fineGentleSlope = FineShift(gentleSlope, stage(3))
     val maxP = RegNextWhen(used.maxP, stage(2))
     val gentle = RegNextWhen(flag(flags, "GENTLE").lsb, stage(2))
     val ecn = RegNextWhen(flag(flags, "ECN").lsb, stage(2))
@@ -95,19 +92,17 @@ case class Red(c: WeirConfig) extends Component {
   val spreading = new Area {
     val after = arrival.byteMode === 1
     val before = arrival.byteMode(1)
-    private val exponent = arrival.mean.exponent
-    val mean = FineShift(arrival.mean, stage(1))
-    val keptBytes = new PartialProducts(count.io.kept.bytes, mean, stage(2))
-    val keptMeans = RegNextWhen(keptBytes.sum(57, stage(3)), stage(3))
+    private val mean = arrival.mean
+    val keptBytes = new PartialProducts(count.io.kept.bytes, mean.mantissa, stage(2))
+    val keptMeans = ShiftSaturate.coarse(keptBytes.sum(42, stage(3)), mean.exponent, 36).next(stage(3))
     val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets, stage(3))
     val keptPackets = count.io.kept.packets
 
-    val restartedBytes = new PartialProducts(count.io.restarted.bytes, mean, stage(2))
-    val restartedMeans = restartedBytes.sum(48, stage(3))
+    val restartedBytes = Multiply(count.io.restarted.bytes, mean.mantissa, stage(2))
     val restarted = Reg(UInt(36 bits))
     when(stage(3)) {
       restarted := (count.io.restarted.packets @@ U(0, 20 bits)).resize(36)
-      when(after)(restarted := FineShift.result(restartedMeans, exponent, 36))
+      when(after)(restarted := (restartedBytes >> mean.exponent).resize(36))
       when(before)(restarted := (count.io.restarted.packets(1) ? (size.kappa << 1) | size.kappa.resize(33)).resize(36))
       when(before && count.io.restarted.packets === 0)(restarted := 0)
     }
@@ -138,7 +133,7 @@ case class Red(c: WeirConfig) extends Component {
         when(count.io.restart) {
           others := spreading.restarted
         } elsewhen (spreading.after) {
-          others := FineShift.saturated(spreading.keptMeans, arrival.mean.exponent, 36)
+          others := spreading.keptMeans.saturated
         } elsewhen (!spreading.before) {
           others := spreading.keptPackets @@ U(0, 20 bits)
         } elsewhen (saturated) {
@@ -151,7 +146,7 @@ case class Red(c: WeirConfig) extends Component {
 
     /** slope·(avg − threshold) of the region */
     private val excess = (upper ? io.belowMaximum | io.belowMinimum)(42 downto 7).asUInt
-    val product = new PartialProducts(upper ? parameters.fineGentleSlope | parameters.fineSlope, excess, stage(4))
+    val product = new PartialProducts(upper ? parameters.gentleSlope.mantissa | parameters.slope.mantissa, excess, stage(4))
   }
 
   /** t5 to t8 */
@@ -199,8 +194,9 @@ case class Red(c: WeirConfig) extends Component {
   /** u·h; slope·(avg − threshold) */
   val t5 = new Area {
     val spread = new PartialProducts(middle.draw, middle.h, stage(5))
-    val slope = t4.product.sum(69, stage(5))
+    val product = t4.product.sum(54, stage(5))
     val exponent = middle.upper ? parameters.gentleSlope.exponent | parameters.slope.exponent
+    val slope = ShiftSaturate.coarse(product, exponent, 32)
     val maxP = middle.upper ? parameters.maxP | U(0)
   }
 
@@ -214,12 +210,11 @@ case class Red(c: WeirConfig) extends Component {
     val gExact = Meaningful(stage(6))(CarrySave.sum(added :+ (start -> 24), 62, stage(6)) >> 24)
     val g = RegNextWhen(gExact.resize(36), stage(6))
     val gHigh = RegNextWhen(gExact(37 downto 36), stage(6))
-    val slope = RegNextWhen(t5.slope, stage(5))
-    val exponent = RegNextWhen(t5.exponent, stage(5))
+    val slope = t5.slope.next(stage(5))
     val maxP = RegNextWhen(t5.maxP, stage(5))
-    private val sum = FineShift.result(slope, exponent, 32) +^ maxP
+    private val sum = slope.result +^ maxP
     val fraction = sum.resize(32)
-    val overflow = sum.msb || FineShift.overflow(slope, exponent, 32)
+    val overflow = sum.msb || slope.overflow
   }
 
   /** p·g, p·h */

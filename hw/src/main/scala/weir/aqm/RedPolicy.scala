@@ -19,6 +19,10 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
     default -> io.request.bytes
   )
 
+  /** a cycle later, but for the decay over idle time, whose hints may come at any time, and ticks: from the host's registers it is far */
+  private val told = io.config.m2sPipe
+  private val clear = RegNext(io.clear) init 0
+
   val ewma = Ewma(c)
   ewma.io.config << io.config
   ewma.io.hint << io.hint
@@ -28,13 +32,13 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
   ewma.io.applied := io.applied
   ewma.io.nowNs := io.nowNs
   ewma.io.request << io.request
-  ewma.io.clear := io.clear
+  ewma.io.clear := clear
   ewma.io.quantity := quantity
   io.stall := ewma.io.stall
   io.live := ewma.io.live
 
   val red = Red(c)
-  red.io.config << io.config
+  red.io.config << told
   red.io.request << io.request
   red.io.average := ewma.io.average
   red.io.belowMinimum := ewma.io.belowMinimum
@@ -42,7 +46,7 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
   red.io.belowDouble := ewma.io.belowDouble
   red.io.idleSlots := ewma.io.idleSlots
   red.io.commit << io.commit
-  red.io.clear := io.clear
+  red.io.clear := clear
   io.verdict << red.io.verdict
 
   if (c.has(Policy.Isred)) {

@@ -3,21 +3,48 @@ package weir.aqm
 import spinal.core._
 import spinal.lib._
 
-/** `min(value >> exponent, 2^bits − 1)` in one stage: the highest bits of the exponent first, so that no step is wider than
-  * what is wanted of it.
+/** `min(value >> exponent, 2^bits − 1)`: the highest bits of the exponent first, so that no step is wider than what is
+  * wanted of it.
   */
 object ShiftSaturate {
   /** of the exponent: the last steps, beside which an overflow is found */
   private val fineBits = 4
 
-  /** `bits` of `value >> exponent` */
-  def shift(value: UInt, exponent: UInt, bits: Int): UInt = steps(value, exponent, exponent.getWidth - 1 to 0 by -1, bits)
+  /** A shift whose multiples of 16 are done, to `bits`. */
+  class Coarse(shifted: UInt, lost: Bool, left: UInt, bits: Int) extends Area {
+    /** still to go by `exponent` */
+    val value = shifted
+    /** a bit of what `value` has lost is high */
+    val above = lost
+    val exponent = left
+    def result: UInt = steps(value, exponent, bits)
+    /** whether it needs more than `bits` */
+    def overflow: Bool = above || (0 until value.getWidth - bits).map(b => value(bits + b) && atMost(exponent, b)).orR
+    def saturated: UInt = Mux(overflow, U(BigInt(2).pow(bits) - 1, bits bits), result)
+    /** the same a cycle later */
+    def next(enable: Bool): Coarse =
+      new Coarse(RegNextWhen(value, enable), RegNextWhen(above, enable), RegNextWhen(exponent, enable), bits)
+  }
 
-  private def steps(value: UInt, exponent: UInt, of: Seq[Int], bits: Int): UInt =
-    of.foldLeft(value.resize(bits + (1 << exponent.getWidth) - 1)) { (all, n) =>
-      val wanted = bits + (1 << n) - 1
-      Mux(exponent(n), all(wanted + (1 << n) - 1 downto 1 << n), all(wanted - 1 downto 0))
+  /** The first half of the steps, for a register behind it. */
+  def coarse(value: UInt, exponent: UInt, bits: Int): Coarse = {
+    val multiple = exponent(exponent.getWidth - 1 downto fineBits)
+    val near = bits + (1 << fineBits) - 1
+    val far = Vec((0 until 1 << multiple.getWidth).map(n => above(value, near + (n << fineBits))))
+    new Coarse(steps(value, multiple, near, fineBits), far(multiple), exponent(fineBits - 1 downto 0), bits)
+  }
+
+  def apply(value: UInt, exponent: UInt, bits: Int): UInt = coarse(value, exponent, bits).saturated
+
+  /** `bits` of `value >> (exponent << unit)` */
+  private def steps(value: UInt, exponent: UInt, bits: Int, unit: Int = 0): UInt = {
+    val most = ((1 << exponent.getWidth) - 1) << unit
+    (exponent.getWidth - 1 to 0 by -1).foldLeft(value.resize(bits + most)) { (all, n) =>
+      val by = 1 << (n + unit)
+      val wanted = bits + by - (1 << unit)
+      Mux(exponent(n), all(wanted + by - 1 downto by), all(wanted - 1 downto 0))
     }
+  }
 
   /** exponent ≤ limit, without a carry chain */
   private def atMost(exponent: UInt, limit: Int): Bool =
@@ -26,17 +53,6 @@ object ShiftSaturate {
     }
 
   /** whether a bit from `from` on is high */
-  def above(value: UInt, from: Int): Bool = if (from < value.getWidth) value(value.getWidth - 1 downto from) =/= 0 else False
-
-  /** Whether `value >> exponent` needs more than `bits`. */
-  def overflow(value: UInt, exponent: UInt, bits: Int): Bool = {
-    val coarse = exponent(exponent.getWidth - 1 downto fineBits)
-    val near = steps(value, exponent, exponent.getWidth - 1 to fineBits by -1, bits)
-    val left = near.getWidth - bits
-    val far = Vec((0 until 1 << coarse.getWidth).map(n => above(value, near.getWidth + (n << fineBits))))
-    far(coarse) || (0 until left).map(b => near(bits + b) && atMost(exponent(fineBits - 1 downto 0), b)).orR
-  }
-
-  def apply(value: UInt, exponent: UInt, bits: Int): UInt =
-    Mux(overflow(value, exponent, bits), U(BigInt(2).pow(bits) - 1, bits bits), shift(value, exponent, bits))
+  private def above(value: UInt, from: Int): Bool =
+    if (from < value.getWidth) value(value.getWidth - 1 downto from) =/= 0 else False
 }

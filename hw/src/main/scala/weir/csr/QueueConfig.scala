@@ -1,6 +1,7 @@
 package weir.csr
 
 import spinal.core._
+import spinal.lib._
 import weir.WeirConfig
 
 /** How a policy measures its queue. */
@@ -82,11 +83,10 @@ case class MatchActions(c: WeirConfig) extends Bundle {
   val unmatchedClass = c.classId
 }
 
-/** The match table. A rule matches packets whose destination, masked, is `value`, masked. */
+/** The match table: what its rules do, and changes of what they match ([[MatchTable]]). */
 case class MatchConfig(c: WeirConfig) extends Bundle {
   val actions = MatchActions(c)
-  /** IPv4: the upper half, the other masked out; IPv6: the first half of the address */
-  val values, masks = Vec(Bits(64 bits), c.matchRules)
+  val column = Flow(MatchColumn(c))
 }
 
 /** What is told once a core. Taken over in one cycle by CORE_APPLY. */

@@ -97,22 +97,28 @@ case class RegisterFile(c: WeirConfig) extends Component {
     io.coreConfig := live
   }
 
-  /** The match table: its rules' values and masks are used as they stand, the rest is live after CORE_APPLY. */
+  /** The match table: its rules' values and masks are used as they stand, as soon as [[MatchTable]] is done with them, the rest is live after
+    * CORE_APPLY, which waits for that.
+    */
   private val matching = c.jumbo generate new Area {
     private val live = coreApply.live.matching
+    private val registers = for (n <- 0 until c.matchRules; name <- Seq("VALUE0", "VALUE1", "MASK0", "MASK1")) yield RegisterMap.core(s"MATCH${n}_$name")
+    require(registers.map(_.word) == registers.indices.map(registers.head.word + _) && registers.head.word % registers.size == 0)
+    val table = new MatchTable(c)
+    table.io.write.valid := stored(registers.map(decode.at).orR)
+    table.io.write.place := request.address.resized
+    table.io.write.data := request.wdata
+    io.matching.column << table.io.column
     io.matching.actions := live
-    for (n <- 0 until c.matchRules) {
-      val word = Seq("VALUE0", "VALUE1", "MASK0", "MASK1").map(s => s"MATCH${n}_$s").map { name =>
-        RegNextWhen(request.wdata, stored(name)) init 0 setName s"core_$name"
-      }
-      io.matching.values(n) := word(0) ## word(1)
-      io.matching.masks(n) := word(2) ## Mux(live.rules(n).v6, word(3), B(0, 32 bits))
+    for ((rule, n) <- io.matching.actions.rules.zipWithIndex) {
+      rule.enable.allowOverride()
+      rule.enable := live.rules(n).enable && !table.io.off(n)
     }
+    private val enabled = B(live.rules.map(_.enable))
     /** a rule that is in use is written */
-    val rules = for (n <- 0 until c.matchRules) yield live.rules(n).enable &&
-      Seq("VALUE0", "VALUE1", "MASK0", "MASK1").map(name => decode.at(RegisterMap.core(s"MATCH${n}_$name"))).orR
+    val rules = for (n <- 0 until c.matchRules) yield enabled(n) && registers.slice(4 * n, 4 * n + 4).map(decode.at).orR
     val differs = RegNext(coreApply.next.matching =/= live) init False
-    io.matchChanged := coreApply.now && differs || stored(rules.orR)
+    io.matchChanged := coreApply.now && differs || stored(rules.orR) || (table.io.returns & enabled).orR
   }
 
   private val queueApply = new Area {
@@ -193,15 +199,18 @@ case class RegisterFile(c: WeirConfig) extends Component {
       state === State.gather)
   }
 
+  private def tableBusy: Bool = if (c.jumbo) matching.table.io.busy else False
+
   private val execute = new Area {
     val rdata = RegNextWhen(Mux(state === State.forward, io.counters.rdata, gather.mux.data),
       state === State.execute || state === State.forward)
     val error = Reg(Bool())
     val waitsForApply = decode.shadow && (decode.queue & io.apply).orR
     val waitsForSnapshot = decode.core && decode.coreHit("SNAPSHOT") && io.snapshotBusy
-    val waits = request.write && !gather.illegal && (waitsForApply || waitsForSnapshot)
+    val waitsForTable = if (c.jumbo) decode.core && decode.coreHit("CORE_APPLY") && matching.table.io.busy else False
+    val waits = request.write && !gather.illegal && (waitsForApply || waitsForSnapshot || waitsForTable)
 
-    stores := state === State.execute && request.write && !gather.illegal && decode.core
+    stores := state === State.execute && request.write && !gather.illegal && decode.core && !waitsForTable
     strobe := False
     when(state === State.execute && !waits) {
       state := Mux(decode.counter && !request.write, State.forward(), State.respond())
@@ -224,5 +233,5 @@ case class RegisterFile(c: WeirConfig) extends Component {
     when(state === State.respond)(state := State.idle)
   }
 
-  io.busy := state =/= State.idle || io.bus.valid || applyPending || io.seed.valid || generation.more =/= 0 || words.io.busy
+  io.busy := state =/= State.idle || io.bus.valid || applyPending || io.seed.valid || generation.more =/= 0 || words.io.busy || tableBusy
 }

@@ -37,6 +37,7 @@ case class StoredWords(c: WeirConfig) extends Component {
   private val queueWords = RegisterMap.queue.built(c).filter(_.kind == Kind.Shadow)
   private val coreWords = StoredWords.core(c)
   private val last = queueWords.map(_.word).max
+  require(RegisterMap.queue("POLICY").word != last, "`clear` follows POLICY by a word or more")
   private val memory = Mem(Bits(32 bits), (c.queues + 1) << ConfigWrite.wordWidth)
 
   /** Reset values, one word at a time: of each queue, then of the core, while the queues are applied. */
@@ -71,7 +72,9 @@ case class StoredWords(c: WeirConfig) extends Component {
     val chosen = B(0, c.queues bits)
     when(pending.orR)(chosen := OHMasking.first(pending & io.applyReady))
     val reading = RegNext(active) init False
-    val finishing = RegNext(io.config.valid && !reading) init False
+    /** with the last word; `finishing` a cycle later */
+    val ends = io.config.valid && !reading
+    val finishing = RegNext(ends) init False
     val busy = active || reading || io.config.valid || finishing
     when(!busy && (sweep.core || sweep.done) && chosen.orR) {
       active := True
@@ -117,11 +120,13 @@ case class StoredWords(c: WeirConfig) extends Component {
       changes := initial || offered.config.policy =/= live.policy || offered.config.unit =/= live.unit
     }
 
-    val done = copy.finishing && copy.queue === q
+    // from registers: all policies' units get them
+    val ended = copy.ends && mine
+    val done = RegNext(ended) init False
     when(done)(pending(q) := False)
     when(io.apply(q))(pending(q) := True)
     io.applied(q) := done
-    io.clear(q) := done && changes
+    io.clear(q) := RegNext(ended && changes) init False
   }
   io.pending := pending
   io.copying := copy.busy

@@ -3,10 +3,10 @@ package weir.egress
 import spinal.core._
 import spinal.lib._
 import weir.{Steps, WeirConfig}
-import weir.aqm.{Ecn, Multiply}
+import weir.aqm.{Ecn, Multiply, ShiftRight}
 import weir.buffer.Departure
 import weir.frame.IpVersion
-import weir.jumbo.{PackEntry, PackGroup, Ticks}
+import weir.jumbo.{PackEntry, PackGroup}
 
 /** What [[weir.jumbo.Pack]] and the shaper have to know of a group, summed up while its packets depart.
   *
@@ -43,7 +43,6 @@ class Sums(c: WeirConfig) extends Component {
     val l3 = Reg(Bool())
     /** of the whole group: it may change meanwhile */
     val tick = RegNextWhen(io.tick, member && first)
-    val tickFactor = RegNextWhen(Ticks.factor(io.tick), member && first)
     val bytes, lengths = Reg(c.length)
     val entries, packets = Reg(UInt(c.memberWidth bits))
     val notEct, ect0, ect1 = Reg(Bool())
@@ -110,7 +109,7 @@ class Sums(c: WeirConfig) extends Component {
     val stamp1 = RegNextWhen(packet.stampNs, member)
     val first1 = RegNextWhen(first, member)
     val length1 = RegNextWhen(present ? (packet.length - 14 - header) | U(0, c.lengthWidth bits), member)
-    private val ticks = new Ticks(c, stamp1, sums.tickFactor, steps(1)).value
+    private val ticks = new ShiftRight(stamp1, sums.tick, steps(1)).result
     val before = RegNextWhen(ticks, steps(2))
     val difference = RegNextWhen(ticks - before, steps(2))
     val entry = Reg(PackEntry(c))

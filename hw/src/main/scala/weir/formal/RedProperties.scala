@@ -63,10 +63,10 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
     val inBand = !outside && !forced
     val average = at(4, dut.io.average)
     val idleSlots = at(4, dut.io.idleSlots)
-    /** the product with the slope, 2^15 or more times p·2^32, and what is added */
-    val slope = at(6, dut.t6.slope.pull())
-    val exponent = at(6, dut.t6.exponent.pull())
-    val maxP = at(6, dut.t6.maxP.pull())
+    /** p·2^exponent·2^32 but for what is added, and its bound */
+    val product = at(5, dut.t5.product.pull())
+    val exponent = at(5, dut.t5.exponent.pull())
+    val maxP = at(5, dut.t5.maxP.pull())
   }
   import asked.{valid => _, _}
 
@@ -90,7 +90,7 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
       when(outside)(assert(evidence.probability === 0 && evidence.count === 0))
       when(forced)(assert(evidence.probability === one))
       when(inBand) {
-        val exact = (slope >> ((exponent >> 4) @@ U(15, 4 bits))) +^ maxP
+        val exact = (product >> exponent) +^ maxP
         assert(evidence.probability === ((exact >= one) ? U(one, 33 bits) | exact.resize(33)))
       }
       assert(evidence.average === average && evidence.idleSlots === idleSlots)

@@ -3,7 +3,7 @@ package weir.jumbo
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.{Ecn, Meaningful}
+import weir.aqm.Ecn
 import weir.frame.IpVersion
 
 /** Makes the words of packets' frames: cuts them out of two words of the jumbo frame, puts the Ethernet header before them,
@@ -31,22 +31,21 @@ class Realign(c: WeirConfig) extends Component {
 
   private def mux[T <: Data](tags: UInt, none: T, one: T, both: T): T = tags(1) ? both | (tags(0) ? one | none)
 
-  /** The two words, turned by multipliers: the bits k of a word's bytes, times 2^(16 − n), have that of byte i + n as number 16 + i, and
-    * that of byte i as number i + 16 − n.
+  /** Sixteen bytes in a row of the two words start at byte n of one of them: byte j of the second word takes the place of that of the first for
+    * j < n, unless they start before both, and what there is then is turned by n, first by fours.
     */
   val coarse = new Area {
     private val taken = go && io.item.valid
-    private val words = io.item.window.subdivideIn(128 bits)
-    private def turned(word: Bits, bit: Int): UInt = {
-      val bits = B(for (byte <- 0 until 16) yield word(8 * byte + bit)).asUInt
-      Meaningful(io.item.valid)(bits * io.item.turn)
-    }
+    private val words = io.item.window.subdivideIn(8 bits).grouped(16).toSeq
+    private val start = io.item.at(3 downto 0).asUInt
+    private val chosen = (0 until 16).map(j => (start > j && !io.item.at.msb) ? words(1)(j) | words(0)(j))
+    private def turned(bytes: Seq[Bits], by: UInt, step: Int): Seq[Bits] =
+      (0 until 16).map(i => Vec((0 until 4).map(n => bytes((i + n * step) % 16)))(by))
     val valid = RegNextWhen(io.item.valid, go) init False
     val place = RegNextWhen(io.item.place, taken)
-    val before = RegNextWhen(io.item.before, taken)
-    val low = Vec((0 until 8).map(k => RegNextWhen(turned(words(0), k).resize(32 bits), taken)))
-    val high = Vec((0 until 8).map(k => RegNextWhen(turned(words(1), k).resize(16 bits), taken)))
-    val word = (0 until 16).map(i => B((0 until 8).map(k => before ? low(k)(i) | (low(k)(16 + i) || high(k)(i)))))
+    val data = RegNextWhen(Vec(turned(chosen, start(3 downto 2), 4)), taken)
+    private val left = RegNextWhen(start(1 downto 0), taken)
+    val word = turned(data.toSeq, left, 1)
   }
 
   /** The word with the addresses and tags before it. */

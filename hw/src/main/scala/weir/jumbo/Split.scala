@@ -77,12 +77,6 @@ class Split(c: WeirConfig) extends Component {
     /** `low` lies behind the frame */
     val empty = Reg(Bool())
     val at = Reg(SInt(5 bits))
-    /** `at` as [[SplitItem]] has it */
-    val turn = Reg(UInt(17 bits))
-    def move(to: SInt): Unit = {
-      at := to
-      turn := Split.turn(to)
-    }
   }
 
   /** The packet that is being cut. */
@@ -126,8 +120,7 @@ class Split(c: WeirConfig) extends Component {
 
   io.item.valid := step.ready || state === finish
   io.item.window := window.high ## window.low
-  io.item.turn := window.turn
-  io.item.before := window.at.msb
+  io.item.at := window.at
   io.item.place.isEnd := False
   io.item.place.header := packet.header
   io.item.place.number := packet.number
@@ -169,7 +162,7 @@ class Split(c: WeirConfig) extends Component {
   /** The word with the jumbo header is in `low`. */
   private def begin(): Unit = {
     state := token.start(2) ? load | run
-    window.move(Split.firstAt(token.start(1 downto 0) @@ U(0, 2 bits)))
+    window.at := Split.firstAt(token.start(1 downto 0) @@ U(0, 2 bits))
     window.highValid := False
     packet.active := False
     packet.fresh := True
@@ -182,7 +175,7 @@ class Split(c: WeirConfig) extends Component {
     window.empty := False
     window.high := word.data
     window.highValid := word.hasWord
-    window.move((frame.tags @@ U(0, 2 bits)).resize(5 bits).asSInt)
+    window.at := (frame.tags @@ U(0, 2 bits)).resize(5 bits).asSInt
     packet.active := isLength
     packet.header := True
     packet.opens := False
@@ -258,7 +251,7 @@ class Split(c: WeirConfig) extends Component {
         window.highValid := False
       }
       when(step.fires) {
-        window.move(step.at)
+        window.at := step.at
         when(packet.advances) {
           window.low := window.high
           window.empty := !window.highValid
@@ -321,6 +314,4 @@ class Split(c: WeirConfig) extends Component {
 object Split {
   /** `at` of the first word of a packet whose first byte is that of `low`: its bytes 14 and 15 are the packet's first. */
   private def firstAt(byte: UInt): SInt = byte.resize(5 bits).asSInt - 14
-  private def turn(at: SInt): UInt =
-    B(for (n <- 0 to 16) yield if (n == 0) False else at.asUInt(3 downto 0) === (16 - n) % 16).asUInt
 }

@@ -40,12 +40,10 @@ case class SplitItem(c: WeirConfig) extends Bundle {
   val place = SplitPlace(c)
   /** two words of the jumbo frame */
   val window = Bits(2 * c.wordWidth bits)
-  /** the byte of `window` that comes first, modulo 16, is n: 2 to the power of 16 − n. Of the first word, bytes 14 and 15 are the packet's first two,
+  /** the byte of `window` that comes first, −14 to 15. Of the first word, bytes 14 and 15 are the packet's first two,
     * also if they belong to the second
     */
-  val turn = UInt(17 bits)
-  /** that byte is one of up to 14 before the window */
-  val before = Bool()
+  val at = SInt(5 bits)
 }
 
 /** A word of a packet's frame, or an end. */

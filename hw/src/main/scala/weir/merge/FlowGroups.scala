@@ -3,10 +3,10 @@ package weir.merge
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
+import weir.aqm.ShiftRight
 import weir.buffer.{Append, Grant, Link}
 import weir.csr.MergeConfig
 import weir.frame.IpVersion
-import weir.jumbo.Ticks
 
 /** A decision that is about to be known: four cycles before its link, if there is to be one. */
 case class FlowLook(c: WeirConfig) extends Bundle {
@@ -111,14 +111,14 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** of the headers, the table's entry included */
     val outer2 = RegNextWhen(io.l3 ? (header +^ U(44)).resize(7) | (header +^ U(24)).resize(7), steps(1))
     // groups are closed for a few cycles when the unit changes
-    private val ticks2 = new Ticks(c, look3.nowNs, RegNext(Ticks.factor(io.tick)), steps(1))
+    private val ticks2 = new ShiftRight(look3.nowNs, RegNext(io.tick), steps(1))
 
     val found1 = groups.readSync(tag2.slot, steps(2))
     val tag1 = RegNextWhen(tag2, steps(2))
     val queue1 = RegNextWhen(look2.queue, steps(2))
     val inner1 = RegNextWhen(inner2, steps(2))
     val withEntry1 = RegNextWhen(inner2 + 4, steps(2))
-    val ticks1 = RegNextWhen(ticks2.value, steps(2))
+    val ticks1 = RegNextWhen(ticks2.result, steps(2))
     private val limits = io.config(look2.queue.resized)
     val flow1 = RegNextWhen(limits.flow, steps(2))
     val classes1 = RegNextWhen(limits.classes, steps(2))

@@ -29,7 +29,7 @@ object MatchResult {
 }
 
 /** The match table: the first rule whose masked value is the packet's masked destination says its class, or that it is left
-  * alone; without such a rule the default does.
+  * alone; without such a rule the default does. Each four bits of the destination ask a RAM which rules match them.
   *
   * `result` comes one cycle after `destination`, out of one level of registers; one a cycle. Each change of the table begins an epoch, whose number goes with the results.
   */
@@ -54,8 +54,20 @@ class Match(c: WeirConfig) extends Component {
     private val comes = io.destination.valid
     val valid = RegNext(comes) init False
     val packet = RegNextWhen(io.destination.packet, comes)
-    val hits = RegNextWhen(B(for (((rule, value), mask) <- io.config.actions.rules.zip(io.config.values).zip(io.config.masks)) yield
-      rule.enable && rule.v6 === io.destination.v6 && ((io.destination.address ^ value) & mask) === 0), comes)
+    private val column = io.config.column
+    /** rules that match half of the address: in IPv4 there is the upper one alone */
+    private def half(lower: Boolean): Bits = B(for (group <- 0 until c.matchRules / 4) yield {
+      val written = column.valid && (column.all || column.group === group && column.lower === Bool(lower))
+      val digits = io.destination.address(if (lower) 0 else 32, 32 bits).subdivideIn(4 bits)
+      digits.zip(column.hits).map { case (digit, hits) =>
+        val rules = Mem(Bits(4 bits), 16)
+        rules.write(column.digit, hits, written)
+        rules.readAsync(digit.asUInt)
+      }.reduceBalancedTree(_ & _)
+    })
+    private val (upper, lower) = (half(lower = false), half(lower = true))
+    val hits = RegNextWhen(B(for ((rule, n) <- io.config.actions.rules.zipWithIndex) yield
+      rule.enable && rule.v6 === io.destination.v6 && upper(n) && (lower(n) || !rule.v6)), comes)
   }
 
   /** In the same cycle. */

@@ -54,7 +54,6 @@ class Parking(c: WeirConfig) extends Component {
   noIoPrefix()
 
   private val heads = Mem(c.descriptorId, c.parkingPlaces)
-  heads.write(io.park.place.index, io.park.id, io.park.valid)
   val parked = Reg(Bits(c.parkingPlaces bits)) init 0
   io.parked := parked
   /** groups that `closeAll` has found: they go before what is put after it */
@@ -73,6 +72,7 @@ class Parking(c: WeirConfig) extends Component {
   /** of a queue's groups, whose order is changed one cycle after */
   val gone = taken.m2sPipe
   val came = io.park.m2sPipe
+  heads.write(came.place.index, came.id, came.valid)
   /** `gone` was closed */
   val closed = RegNext(closes.valid) init False
 
@@ -90,13 +90,12 @@ class Parking(c: WeirConfig) extends Component {
       mine(stale) := here
     }
     private val deadlines = Mem(c.time, c.classes)
-    private val parks = io.park.valid && io.park.place.queue === q
-    deadlines.write(io.park.place.klass, io.park.deadline, parks)
 
     private val moves = gone.valid && gone.queue === q
     val removes = moves && closed
     val goes = moves && !closed
     val adds = came.valid && came.place.queue === q
+    deadlines.write(came.place.klass, came.deadline, adds)
     private val all = (0 until c.classes).map(n => order(n) === gone.klass && n < count)
     /** those from the removed one on move up */
     private val shifts = (0 until c.classes).map(n => moves && all.take(n + 1).orR)
@@ -113,8 +112,10 @@ class Parking(c: WeirConfig) extends Component {
       val valid1 = RegNext(there && !goes) init False
       val class1 = RegNext(order(0))
       val deadline1 = RegNext(deadlines.readAsync(order(0)))
+      private val before = came.m2sPipe
+      /** parked a cycle ago, or two: what was read is the deadline of the group before it */
       private def young(klass: UInt): Bool =
-        parks && io.park.place.klass === klass || adds && came.place.klass === klass
+        Seq(came, before).map(p => p.valid && p.place.queue === q && p.place.klass === klass).orR
       val valid2 = RegNext(valid1 && !goes && !young(class1)) init False
       val class2 = RegNext(class1)
       val expired2 = RegNext(!(io.nowNs - deadline1).msb)
