@@ -30,8 +30,7 @@ SYNTHESIS = "synth_ecp5 -no-rw-check"
 Cell = dict[str, Any]
 PRODUCT_BITS = 36
 LARGE_RESET, MOST_RESETS = 400, 3
-"""A reset of so many flip-flops gets a global wire; so many resets at most. Eight of the device's 16 reach inputs that are not clocks, and a board has
-clocks of its own."""
+"""A reset of so many flip-flops gets a global wire; so many resets at most. Eight of the device's 16 reach inputs that are not clocks."""
 
 
 def sizes(cells: Mapping[str, int]) -> dict[str, int]:
@@ -90,8 +89,9 @@ def absorb_in(module: dict[str, Any]) -> int:
 
 def free_bit(module: dict[str, Any]) -> int:
     """A number that no net of the module has."""
-    bits = (bit for cell in module["cells"].values() for ends in cell["connections"].values() for bit in ends)
-    return 1 + max((bit for bit in bits if not isinstance(bit, str)), default=1)
+    ends = [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
+    named = [one["bits"] for part in ("ports", "netnames") for one in module.get(part, {}).values()]
+    return 1 + max((bit for bits in ends + named for bit in bits if not isinstance(bit, str)), default=1)
 
 
 def add(
@@ -139,7 +139,7 @@ def widen_in(module: dict[str, Any]) -> int:
     resets = Counter(bit for ff in ffs for bit in ff["connections"].get("LSR", ()) if not isinstance(bit, str))
     large = [bit for bit, loads in resets.most_common(MOST_RESETS) if loads >= LARGE_RESET]
     for n, reset in enumerate(large, start=free_bit(module)):
-        add(module, f"global_reset_{n}", "DCCA", {"CLKI": reset, "CE": "1"}, {"CLKO": n})
+        add(module, f"global_reset_{n}", "DCCA", {"CLKI": reset}, {"CLKO": n})
         for ff in ffs:
             if ff["connections"].get("LSR") == [reset]:
                 ff["connections"]["LSR"] = [n]

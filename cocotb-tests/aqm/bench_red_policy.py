@@ -571,3 +571,29 @@ async def reset_forgets_everything(dut: Any) -> None:
         await bench.configure(q, params[q], units[q])
         assert int(getattr(dut, f"live_{q}").value) == 0
     await bench.phase(STYLES["mixed_queues_every_4_cycles"], 100)
+
+
+@cocotb.test()
+async def words_that_come_during_a_reset_are_kept(dut: Any) -> None:
+    """CTRL.RESET resets the data path and not the configuration: an apply may go on through it."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    await bench.phase(STYLES["mixed_queues_every_4_cycles"], 20)
+    for hold in range(1, 12):
+        stimulus = Stimulus(Style(gaps=(4,)), bench.rng)
+        for q in range(QUEUES):
+            dut.rst.value = 1
+            await bench.configure(q, preload_params(stimulus.params[q]), stimulus.units[q])
+            dut.rst.value = 0
+            for _ in range(hold):
+                await bench.cycle()
+        bench.ewma = [Ewma() for _ in range(QUEUES)]
+        bench.red = [Red() for _ in range(QUEUES)]
+        bench.hints = [[] for _ in range(QUEUES)]
+        for _ in range(20):
+            for q in range(QUEUES):
+                await bench.cycle(stimulus.request(q, bench.now) if not bench.stalled[q] else None)
+                for _ in range(3):
+                    await bench.cycle()
+        await bench.drain()
+    assert bench.seen["verdicts"] > 800 and bench.seen["action", DROP, EARLY]

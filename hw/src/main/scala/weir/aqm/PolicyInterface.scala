@@ -126,7 +126,7 @@ case class PolicyTick(c: WeirConfig) extends Bundle {
   */
 class PolicyPorts(c: WeirConfig) extends Bundle {
   val nowNs = in(c.time)
-  /** configuration words of every queue, as an apply copies them; queue q gets no request meanwhile */
+  /** configuration words of every queue, as an apply copies them; queue q gets no request meanwhile, nor in the cycle after `applied` */
   val config = slave(Flow(ConfigWrite(c)))
   /** words of a queue are being copied: from a cycle before the first `config`, or earlier, to `applied` and `clear` */
   val copying = in Bool ()

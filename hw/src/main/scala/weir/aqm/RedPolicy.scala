@@ -10,7 +10,7 @@ import weir.csr.QueueUnit
   * Latency: the verdict is valid 10 cycles after its request; the commit is due one cycle later. Throughput: a request
   * every 4 cycles. A request of a queue with `stall` high should wait if it finds the queue empty; it takes the idle time
   * for 0 if it does not. Parameters are live words in RAM, read in the stages that use them; they hold nothing before the
-  * first apply of a queue.
+  * first apply of a queue. A request comes two cycles after its queue's `applied` or `clear`, or later.
   */
 class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
   private val quantity = PerQueue(io.unit, io.request.queue).mux(
@@ -20,7 +20,7 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
   )
 
   /** a cycle later, but for the decay over idle time, whose hints may come at any time, and ticks: from the host's registers it is far */
-  private val told = io.config.m2sPipe
+  private val told = RedFamily.later(io.config)
   private val clear = RegNext(io.clear) init 0
 
   val ewma = Ewma(c)

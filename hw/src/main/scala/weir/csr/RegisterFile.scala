@@ -8,13 +8,13 @@ import weir.WeirConfig
   *
   * An access takes 5 cycles, from `bus.valid` to `bus.ready`: take the request, decode, gather (first half of the read
   * multiplexer), execute (second half), respond. Longer: reads of counters (passed on to `counters`), writes to
-  * a queue's configuration while its apply is pending, SNAPSHOT while `snapshotBusy`, and any access while the words
+  * a queue's configuration while its apply is pending, SNAPSHOT while `snapshotBusy`, CORE_APPLY while words of the match table are being taken over ([[MatchTable]]), and any access while the words
   * of a queue are copied. All side effects happen in the cycle of `bus.ready`.
   *
   * Whatever is read back as it was written is in a RAM ([[StoredWords]]). The queues' configuration is nowhere else; of the core's, flip-flops
   * keep what hardware will make of it. APPLY raises `apply(q)`; from a cycle with `applyReady(q)` on, the queue's words are copied, one a cycle, to `config` and
   * `queueConfig`; `apply(q)` falls after the last, with `applied(q)`. The queue makes no decision in between, so it
-  * never sees half a configuration. CORE_APPLY acts at once. After reset shadow and live configuration take the reset
+  * never sees half a configuration. CORE_APPLY acts in the cycle of `bus.ready`. After reset shadow and live configuration take the reset
   * values, the queues' by a sweep and an apply of every queue; `softReset` is only passed on.
   */
 case class RegisterFile(c: WeirConfig) extends Component {

@@ -38,7 +38,9 @@ class Realign(c: WeirConfig) extends Component {
     private val taken = go && io.item.valid
     private val words = io.item.window.subdivideIn(8 bits).grouped(16).toSeq
     private val start = io.item.at(3 downto 0).asUInt
-    private val chosen = (0 until 16).map(j => (start > j && !io.item.at.msb) ? words(1)(j) | words(0)(j))
+    private val chosen = (0 until 16).map { j =>
+      if (j == 15) words(0)(j) else Mux(start > j && !io.item.at.msb, words(1)(j), words(0)(j))
+    }
     private def turned(bytes: Seq[Bits], by: UInt, step: Int): Seq[Bits] =
       (0 until 16).map(i => Vec((0 until 4).map(n => bytes((i + n * step) % 16)))(by))
     val valid = RegNextWhen(io.item.valid, go) init False

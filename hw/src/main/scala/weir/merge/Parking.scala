@@ -72,6 +72,7 @@ class Parking(c: WeirConfig) extends Component {
   /** of a queue's groups, whose order is changed one cycle after */
   val gone = taken.m2sPipe
   val came = io.park.m2sPipe
+  private val before = came.m2sPipe
   heads.write(came.place.index, came.id, came.valid)
   /** `gone` was closed */
   val closed = RegNext(closes.valid) init False
@@ -112,7 +113,6 @@ class Parking(c: WeirConfig) extends Component {
       val valid1 = RegNext(there && !goes) init False
       val class1 = RegNext(order(0))
       val deadline1 = RegNext(deadlines.readAsync(order(0)))
-      private val before = came.m2sPipe
       /** parked a cycle ago, or two: what was read is the deadline of the group before it */
       private def young(klass: UInt): Bool =
         Seq(came, before).map(p => p.valid && p.place.queue === q && p.place.klass === klass).orR
