@@ -1,7 +1,7 @@
 """Post-route clock and size of a core on an ECP5: `make timing`.
 
 yosys and nextpnr-ecp5 place and route the core of a preset on LFE5UM5G-85F, speed 8, once for each placement seed.
-The core has more ports than the package has pins, so a generated wrapper shifts them in and out: every port of the
+The core has more ports than the package has pins, so a generated wrapper shifts them in and adds them up: every port of the
 core is driven by a flip-flop and drives one, as in a design around it. The wrapper's cells are not counted.
 
 Writes build/timing.json; prints the clock of each seed, the median, and the critical path of the median seed by
@@ -43,6 +43,8 @@ PLACERS = {
 LUTS, FULL = 83640, 0.6
 """LUT4 of the device; a core that takes a larger part of them fills it: `floorplan.py` gives RAMs and multipliers their places first"""
 RECORD = ROOT / "docs" / "timing.csv"
+FOLD = 4
+"""outputs that the wrapper adds up in one LUT"""
 LOSS = 0.1
 """of the clock, against the record: more is an error (seeds of one netlist differ by as much)"""
 
@@ -72,7 +74,7 @@ def ports_of(verilog: str, module: str) -> list[Port]:
 
 
 def wrapper(module: str, ports: list[Port]) -> str:
-    """A module `wrapper` with four pins around `module`."""
+    """A module `wrapper` with three pins around `module`: what goes in is shifted in, what comes out is added up."""
     inputs = [p for p in ports if not p.output and p.name != "clk"]
     outputs = [p for p in ports if p.output]
 
@@ -86,18 +88,26 @@ def wrapper(module: str, ports: list[Port]) -> str:
     n_in = sum(p.width for p in inputs)
     n_out = sum(p.width for p in outputs)
     pins = ",\n".join(["    .clk(clk)", *connect(inputs, "to_core"), *connect(outputs, "from_core")])
-    return f"""module wrapper(input clk, input load, input shift_in, output reg shift_out);
+    # registered sums modulo 2 of four bits each, until one is left
+    widths = [n_out]
+    while widths[-1] > 1:
+        widths.append(-(-widths[-1] // FOLD))
+    names = ["taken", *(f"folded_{n}" for n in range(1, len(widths)))]
+    registers = "\n".join(f"  reg [{width - 1}:0] {name};" for name, width in zip(names, widths, strict=True))
+    folds = "\n".join(
+        f"    {folded} <= {{{', '.join(f'^{of}[{min(low + FOLD, width) - 1}:{low}]' for low in reversed(range(0, width, FOLD)))}}};"
+        for folded, of, width in zip(names[1:], names, widths, strict=False)
+    )
+    return f"""module wrapper(input clk, input shift_in, output wire folded);
   reg [{n_in - 1}:0] shift_to, to_core;
   wire [{n_out - 1}:0] from_core;
-  reg [{n_out - 1}:0] taken, shift_from;
-  reg load_q;
+{registers}
+  assign folded = {names[-1]};
   always @(posedge clk) begin
-    load_q <= load;
     shift_to <= {{shift_to, shift_in}};
     to_core <= shift_to;
     taken <= from_core;
-    shift_from <= load_q ? taken : {{shift_from, 1'b0}};
-    shift_out <= shift_from[{n_out - 1}];
+{folds}
   end
   {module} core (
 {pins}
