@@ -587,7 +587,7 @@ def test_no_change_of_the_configuration_reorders_a_flow(seed: int) -> None:
     for frame in frames:
         core.send(frame)
     while core.now_ns < core.line_free_ns:
-        core.run_cycles(rng.randrange(20, 900))
+        core.run_cycles(rng.randrange(20, 1300))
         queue, what = rng.randrange(2), rng.randrange(4)
         if what == 0:
             device.merge(queue, rng.choice(("off", "flow", "class", "class")), jfet=rng.choice(("1ns", "2us", "30us")))
