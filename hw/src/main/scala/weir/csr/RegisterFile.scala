@@ -207,7 +207,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
     val error = Reg(Bool())
     val waitsForApply = decode.shadow && (decode.queue & io.apply).orR
     val waitsForSnapshot = decode.core && decode.coreHit("SNAPSHOT") && io.snapshotBusy
-    val waitsForTable = if (c.jumbo) decode.core && decode.coreHit("CORE_APPLY") && matching.table.io.busy else False
+    val waitsForTable = decode.core && decode.coreHit("CORE_APPLY") && tableBusy
     val waits = request.write && !gather.illegal && (waitsForApply || waitsForSnapshot || waitsForTable)
 
     stores := state === State.execute && request.write && !gather.illegal && decode.core && !waitsForTable

@@ -122,8 +122,8 @@ class Parking(c: WeirConfig) extends Component {
       io.deadlines(q).valid := valid1
       io.deadlines(q).payload := deadline1
     }
-    /** still the oldest, and not gone: it may have been closed, and parked again behind the others */
-    private val known = oldest.valid2 && oldest.class2 === order(0) && here(oldest.class2) && !removes
+    /** not closed since: one that has been parked again behind the others is `young` */
+    private val known = oldest.valid2 && here(oldest.class2) && !removes
     val due = known && (oldest.expired2 || io.demand(q))
     val dueStale = known && mine(stale)(oldest.class2)
   }
