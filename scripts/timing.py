@@ -2,7 +2,7 @@
 
 yosys and nextpnr-ecp5 place and route the core of a preset on LFE5UM5G-85F, speed 8, once for each placement seed.
 The core has more ports than the package has pins, so a generated wrapper shifts them in and adds them up: every port of the
-core is driven by a flip-flop and drives one, as in a design around it. The wrapper's cells are not counted.
+core is driven by a flip-flop, and drives one behind a LUT, as in a design around it. The wrapper's cells are not counted.
 
 Writes build/timing.json; prints the clock of each seed, the median, and the critical path of the median seed by
 block, and the blocks between which paths miss the goal (`paths.py`). `--record` appends a line to docs/timing.csv, the record by commit; `--check` compares the best seed with the last
@@ -92,8 +92,8 @@ def wrapper(module: str, ports: list[Port]) -> str:
     widths = [n_out]
     while widths[-1] > 1:
         widths.append(-(-widths[-1] // FOLD))
-    names = ["taken", *(f"folded_{n}" for n in range(1, len(widths)))]
-    registers = "\n".join(f"  reg [{width - 1}:0] {name};" for name, width in zip(names, widths, strict=True))
+    names = ["from_core", *(f"folded_{n}" for n in range(1, len(widths)))]
+    registers = "\n".join(f"  reg [{width - 1}:0] {name};" for name, width in zip(names[1:], widths[1:], strict=True))
     folds = "\n".join(
         f"    {folded} <= {{{', '.join(f'^{of}[{min(low + FOLD, width) - 1}:{low}]' for low in reversed(range(0, width, FOLD)))}}};"
         for folded, of, width in zip(names[1:], names, widths, strict=False)
@@ -106,7 +106,6 @@ def wrapper(module: str, ports: list[Port]) -> str:
   always @(posedge clk) begin
     shift_to <= {{shift_to, shift_in}};
     to_core <= shift_to;
-    taken <= from_core;
 {folds}
   end
   {module} core (

@@ -112,7 +112,10 @@ class Bench:
         bench.set_stalls(bench.stall)
         await bench.cycles(4)
         dut.rst.value = 0
-        for agent in (bench._count_pulses, bench._watch_protocol, bench._answer_counters, bench._collect_words):
+        agents = [bench._count_pulses, bench._watch_protocol, bench._answer_counters, bench._collect_words]
+        if bench.build.trace_depth:
+            agents.append(bench._read_trace)
+        for agent in agents:
             cocotb.start_soon(agent())
         await bench.cycles(2)
         await bench.settle()
@@ -144,7 +147,7 @@ class Bench:
         self.live |= {name: rng.randrange(self.build.cells) for name in ("freeCells", "freeCellsMin")}
         if self.build.trace_depth:
             self.live["traceLevel"] = rng.randint(1, self.build.trace_depth)
-            self.live |= {f"traceData_{n}": rng.getrandbits(32) for n in range(12)}
+            self.trace = [rng.getrandbits(32) for _ in range(12)]
         for q in range(self.build.queues):
             self.live |= {f"live_{q}_{name}": rng.getrandbits(width) for name, width in LIVE_WIDTHS.items()}
         for name, value in self.live.items():
@@ -158,7 +161,7 @@ class Bench:
             key = f"live_{queue}_{what.lower()}" if part == "LIVE" else f"live_{queue}_peak{what.title()}"
             return live[key] >> 11 if name == "LIVE_AVERAGE" else live[key]
         if name.startswith("TRACE_DATA"):
-            return live[f"traceData_{name.removeprefix('TRACE_DATA')}"]
+            return self.trace[int(name.removeprefix("TRACE_DATA"))]
         if name == "TRACE_LEVEL":
             return live["traceLevel"]
         return {
@@ -262,6 +265,14 @@ class Bench:
                             self.violations.append(
                                 f"a response on {channel.upper()} without a request on {request.upper()}"
                             )
+
+    async def _read_trace(self) -> None:
+        """The trace's memory: even or odd words of the record a cycle after they are asked for, and only then."""
+        dut = self.dut
+        while True:
+            await RisingEdge(dut.clk)
+            for n, word in enumerate(self.trace[int(dut.traceOdd.value) :: 2]):
+                getattr(dut, f"traceData_{n}").value = word
 
     async def _answer_counters(self) -> None:
         """The counter unit: answers after a random time; `epoch` changes its values, `counter_error` refuses."""

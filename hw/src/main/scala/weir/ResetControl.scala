@@ -44,7 +44,8 @@ class ResetControl extends Component {
     resetting := count =/= 1
   }
 
-  io.hold := waiting
+  // what it resets may be reset a cycle later
+  io.hold := waiting || resetting
   io.reset := resetting
   io.busy := waiting || io.reset
 }

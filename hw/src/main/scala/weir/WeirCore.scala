@@ -56,12 +56,15 @@ class WeirCore(c: WeirConfig) extends Component {
   val config = control.registers.io.coreConfig
   val queueConfig = control.registers.io.queueConfig
 
-  /** All that a reset by register resets. */
-  val pathReset = ClockDomain.current.readResetWire || control.reset.io.reset
+  /** All that a reset by register resets, from a register, for some ten thousand flip-flops have it: a cycle later than the reset of the rest.
+    * The ends have it at once: Ingress, whose frames reach nothing else in less than two cycles, and FrameCloser.
+    */
+  val pathReset = RegNext(control.reset.io.reset) init True
   val domain = ClockDomain.current.copy(reset = pathReset)
+  private val endDomain = ClockDomain.current.copy(reset = ClockDomain.current.readResetWire || control.reset.io.reset)
 
   val path = new ClockingArea(domain) {
-    val ingress = ingressGate(domain)(new Ingress(c))
+    val ingress = ingressGate(endDomain)(new Ingress(c))
     val unpack = if (c.jumbo) Some(unpackGate(domain)(new Unpack(c))) else None
     val store = new Store(c)
     val batch = if (c.jumbo) Some(packetGate(domain)(new Batch(c))) else None
@@ -81,7 +84,7 @@ class WeirCore(c: WeirConfig) extends Component {
     val flowTable = if (c.jumbo) Some(unpackGate(domain)(new FlowTable(c))) else None
     val flowGroups = if (c.jumbo) Some(packetGate(domain)(new FlowGroups(c))) else None
     val parking = if (c.jumbo) Some(packetGate(domain)(new Parking(c))) else None
-    val closer = new FrameCloser(c)
+    val closer = endDomain(new FrameCloser(c))
     val release = packetGate(domain)(new Release(c))
     val trim = packetGate(domain)(new Trim(c))
     /** the policies' units, in the order of `c.engines` */
@@ -409,7 +412,7 @@ class WeirCore(c: WeirConfig) extends Component {
     egress.io.next << freeList.io.next
     for (unit <- rewrite) {
       unit.io.input << egress.io.beat
-      closer.io.s_axis << unit.io.m_axis
+      closer.io.s_axis << unit.io.m_axis.haltWhen(pathReset)
     }
     for (unit <- pack) {
       unit.io.group << egress.io.group
@@ -422,7 +425,7 @@ class WeirCore(c: WeirConfig) extends Component {
       egress.io.grouped := backlog.io.grouped
       egress.io.entriesFit := unit.io.room
       egress.io.tick := config.jumboTick
-      closer.io.s_axis << unit.io.beat
+      closer.io.s_axis << unit.io.beat.haltWhen(pathReset)
     }
     io.m_axis << closer.io.m_axis
     /** a frame is being turned into beats */
@@ -517,7 +520,7 @@ class WeirCore(c: WeirConfig) extends Component {
       io.trace << merge.io.record
       fifo.io.push << merge.io.record
       fifo.io.pop := control.registers.io.tracePop
-      fifo.io.clear := control.reset.io.reset
+      fifo.io.clear := pathReset
     }
     if (!c.trace) {
       io.trace.valid := False
@@ -536,7 +539,7 @@ class WeirCore(c: WeirConfig) extends Component {
     counters.io.throttled := schedule.io.throttled && shape.io.settled
     counters.io.now := nowNs
     counters.io.snapshot := control.registers.io.snapshot
-    counters.io.clear := control.reset.io.reset
+    counters.io.clear := pathReset
     counters.io.bus <> control.registers.io.counters
   }
 
@@ -544,6 +547,7 @@ class WeirCore(c: WeirConfig) extends Component {
     private val registers = control.registers.io
     for (fifo <- traceFifo) {
       registers.traceLevel := fifo.io.level.resized
+      fifo.io.odd := registers.traceOdd
       registers.traceData := fifo.io.data
     }
     registers.statusLinkUp := linkUp
@@ -616,7 +620,7 @@ class WeirCore(c: WeirConfig) extends Component {
       batch.map(_.io.busy).getOrElse(False), spacing.map(_.io.busy).getOrElse(False), admit.io.busy, held, schedule.io.busy, partial.map(_.io.busy).getOrElse(False), egress.io.busy,
       sending.leaving, closer.io.busy, control.reset.io.busy, release.io.busy,
       units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, RegNext(near) init False)
-    val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy, traceFifo.map(_.io.popBusy).getOrElse(False))
+    val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy)
     /** STATUS.QUIET: what the host does, which its read of it is part of, left out */
     private val path = new Settled(moving)
     control.registers.io.quiet := path.quiet && !near
@@ -640,7 +644,7 @@ class WeirCore(c: WeirConfig) extends Component {
 
     packetGate.stir(host: _*)
     packetGate.stir(counters.io.busy)
-    for (fifo <- traceFifo) packetGate.stir(fifo.io.popBusy, fifo.io.push.valid, ticking.lost)
+    for (fifo <- traceFifo) packetGate.stir(fifo.io.push.valid, ticking.lost)
     packetGate.stir(ingress.io.hint.valid, ingress.io.end.valid, hints.early, hints.late, hints.withdraw, hints.forget)
     packetGate.stir(store.io.end.valid, store.io.arrival.valid, store.io.event.valid)
     packetGate.stir(sends, schedule.io.busy, admit.io.busy, release.io.busy, turning, quietness.near)

@@ -24,6 +24,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
 
   private val coreRegisters = RegisterMap.core.built(c)
   private val queueRegisters = RegisterMap.queue.built(c)
+  private val traceWords = coreRegisters.filter(_.name.startsWith("TRACE_DATA"))
 
   private object State extends SpinalEnum(binaryOneHot) {
     val idle, decode, gather, execute, forward, respond = newElement()
@@ -61,8 +62,12 @@ case class RegisterFile(c: WeirConfig) extends Component {
       r.name -> RegNextWhen(request.address.resize(8) === r.word, state === State.decode).setName(s"hit_${prefix}_${r.name}")
     }.toMap
     /** the low 8 address bits are those of this register */
-    val coreHit = hits(coreRegisters.filter(r => r.kind != Kind.Counter && r.access != Access.ReadWrite), "core")
+    val coreHit = hits(coreRegisters.filter(r => r.kind != Kind.Counter && r.access != Access.ReadWrite && !traceWords.contains(r)), "core")
     val queueHit = hits(queueRegisters.filter(r => r.kind != Kind.Counter && r.kind != Kind.Shadow || r.name == "POLICY"), "queue")
+    /** Of the trace's record each pair of words, in an access to one of the two; they stand two apart from an even address on. */
+    val traceHit = for (pair <- traceWords.grouped(2).toSeq) yield
+      RegNextWhen(decoder.io.core && request.address.resize(8)(7 downto 1) === pair.head.word >> 1, state === State.decode)
+    require(traceWords.zipWithIndex.forall { case (r, n) => r.word == traceWords.head.word + n } && traceWords.headOption.forall(_.word % 2 == 0))
     /** the bits that do not exist of a word that is stored */
     val absent = {
       val here = queueRegisters.filter(_.kind == Kind.Shadow).map(r => r -> !decoder.io.core) ++ StoredWords.core(c).map(r => r -> decoder.io.core)
@@ -150,7 +155,11 @@ case class RegisterFile(c: WeirConfig) extends Component {
   private val pulses = new Area {
     io.softReset := triggered("CTRL")
     io.snapshot := triggered("SNAPSHOT")
-    if (c.trace) io.tracePop := triggered("TRACE_POP")
+    if (c.trace) {
+      io.tracePop := triggered("TRACE_POP")
+      // for the read of the memory that ends with `decode`
+      io.traceOdd := request.address.lsb
+    }
     io.seed.valid := RegNext(stored("LFSR_SEED_HI")) init False
     val seedLow = RegNextWhen(request.wdata, stored("LFSR_SEED_LO")) init 0
     /** the access has ended; its word stands until a next one is taken, which is with the next cycle at the earliest */
@@ -170,10 +179,10 @@ case class RegisterFile(c: WeirConfig) extends Component {
       "STATUS" -> status.asBits(), "GENERATION" -> generation.count.asBits,
       "NOW_LO" -> io.now(31 downto 0).asBits, "NOW_HI" -> nowHigh
     ) ++ traceLevel ++ Seq("FREE_CELLS" -> io.freeCells.asBits, "FREE_CELLS_MIN" -> io.freeCellsMin.asBits,
-      "HELD_PACKETS" -> io.heldPackets.asBits) ++ traceData
+      "HELD_PACKETS" -> io.heldPackets.asBits)
     private def traceLevel: Seq[(String, Bits)] = if (c.trace) Seq("TRACE_LEVEL" -> io.traceLevel.asBits) else Nil
-    private def traceData: Seq[(String, Bits)] =
-      if (c.trace) io.traceData.toSeq.zipWithIndex.map { case (word, n) => s"TRACE_DATA$n" -> word } else Nil
+    private def traceData: Seq[(Bool, Seq[(Bool, Bits)])] =
+      if (c.trace) Seq(decode.traceHit.orR -> decode.traceHit.zip(io.traceData)) else Nil
     private def queueLive(live: QueueLive): Seq[(String, Bits)] = Seq(
       "LIVE_BYTES" -> live.bytes.asBits, "LIVE_PACKETS" -> live.packets.asBits,
       "LIVE_FRAMES" -> live.frames.asBits, "LIVE_CELLS" -> live.cells.asBits,
@@ -186,7 +195,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
       (decode.core -> withHits(decode.coreHit, constants ++ coreLive)) +:
         (0 until c.queues).map(q =>
           decode.queue(q) -> withHits(decode.queueHit, queueLive(io.live(q)))) :+
-        (decode.stored -> Seq(decode.stored -> words.io.rdata)),
+        (decode.stored -> Seq(decode.stored -> words.io.rdata)) :++ traceData,
       enable = state === State.gather)
 
     private def policyBuilt: Bool = {

@@ -35,10 +35,12 @@ class RegisterPorts(c: WeirConfig) extends Bundle {
   val clear = out Bits (c.queues bits)
   val softReset, snapshot = out Bool()
   val seed = master(Flow(Bits(64 bits)))
-  /** pulse: the next record goes to `traceData`, where it stays */
+  /** pulse: the next record is the one that is read */
   val tracePop = c.trace generate (out Bool())
   val traceLevel = c.trace generate (in UInt (log2Up(c.traceDepth) + 1 bits))
-  val traceData = c.trace generate in(Vec(Bits(32 bits), TraceRecord.words))
+  /** which words of a trace record `traceData` has to be a cycle later: the odd ones */
+  val traceOdd = c.trace generate (out Bool())
+  val traceData = c.trace generate in(Vec(Bits(32 bits), TraceRecord.words / 2))
   val statusLinkUp, resetting, quiet, snapshotBusy = in Bool()
   val now = in(c.time)
   val freeCells, freeCellsMin = in UInt (15 bits)

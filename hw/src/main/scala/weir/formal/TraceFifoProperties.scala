@@ -17,12 +17,14 @@ class TraceFifoProperties(c: WeirConfig, leak: Boolean) extends Properties {
   dut.io.push.valid := push
   dut.io.push.payload := any(Bits(TraceRecord.width bits))
   dut.io.pop := any(Bool())
+  dut.io.odd := any(Bool())
   dut.io.clear := any(Bool())
 
   val used = dut.used.pull()
   val waiting = dut.waiting.pull()
   val second = dut.write.second.pull()
-  val step = dut.read.step.pull()
+  val holds = dut.read.holds.pull()
+  val done = dut.read.done.pull()
   val start = dut.write.start.pull()
   val from = dut.read.slot.pull()
   val to = dut.write.slot.pull()
@@ -30,13 +32,12 @@ class TraceFifoProperties(c: WeirConfig, leak: Boolean) extends Properties {
 
   when(running) {
     assert(used <= c.traceDepth)
-    assert(step <= 4)
-    assert(used === waiting +^ second.asUInt + (step =/= 0).asUInt)
-    assert(to - from === (waiting + (step =/= 0).asUInt).resize(to.getWidth))
+    assert(used === waiting +^ second.asUInt + holds.asUInt)
+    assert(to - from === (waiting + holds.asUInt).resize(to.getWidth))
     // a record is written to a slot that is not in use
     when(start)(assert(used < c.traceDepth))
     when(settled)(assert(dut.io.lost === offered))
     cover(used === c.traceDepth && dut.io.lost)
-    cover(step === 4 && start)
+    cover(done && start)
   }
 }
