@@ -147,8 +147,9 @@ class Admit(c: WeirConfig) extends Component {
     val last = left === 1
     private val transit = issue.arrival.transit
     when(issue.go && issue.member)(left := left - 1)
-    when(issue.go && transit.header) {
-      left := transit.packets
+    when(issue.go && transit.header)(left := transit.packets)
+    // the frame before has gone: these mean nothing until this one goes
+    when(issue.open && transit.header) {
       queue := issue.queue
       sequence := issue.sequence
       nowNs := io.nowNs

@@ -75,9 +75,8 @@ class Store(c: WeirConfig) extends Component {
   }
 
   val word = new Area {
-    val starting = io.packet.valid && io.packet.cellStart
-    /** a cell is on its way */
-    val waits = if (c.jumbo) starting && !frame.failed && !io.available && !io.exhausted else False
+    /** a cell is on its way; also told when no word is offered */
+    val waits = if (c.jumbo) io.packet.cellStart && !frame.failed && !io.available && !io.exhausted else False
     io.packet.ready := !waits && !jumbo.closes && !jumbo.ends
     val fires = io.packet.fire
     val starts = fires && io.packet.cellStart
@@ -86,19 +85,22 @@ class Store(c: WeirConfig) extends Component {
   val failed = frame.failed || word.lacking
   val ended = io.end.valid
   val good = io.end.kind === FrameEnd.good
-  val committed = ended && good && !failed && io.room && !(io.end.inner && jumbo.failed)
-  val dropped = ended && !committed
+  private val keepable = good && io.room && !(io.end.inner && jumbo.failed)
+  /** it ends and is not kept, whatever cells there are */
+  val refused = ended && !keepable
+  val committed = ended && keepable && !failed
   /** the cell that this word starts is kept */
-  val taking = word.starts && !frame.failed && io.available && !dropped
+  val taking = word.starts && !frame.failed && io.available && !refused
 
   io.take := taking
-  io.write.valid := word.fires && !failed && !dropped
+  io.write.valid := word.fires && !failed && !refused
   io.write.cell := Mux(io.packet.cellStart, io.cell, frame.last)
   io.write.index := io.packet.index
   io.write.data := io.packet.data
 
   val none = frame.cells === 0
-  io.rollback.valid := (dropped || word.lacking) && !none
+  // a frame that has failed holds none
+  io.rollback.valid := (refused || word.lacking) && !none
   io.rollback.first := frame.first
   io.rollback.cells := frame.cells.resized
   when(jumbo.ends && !jumbo.good) {

@@ -27,6 +27,8 @@ class Turnout(c: WeirConfig) extends Component {
     val full = in Bool ()
     /** of the jumbo frames that left by `feed`, none is being split; and nothing of them is left to leave */
     val done, clear = in Bool ()
+    /** nothing of a jumbo frame is left: only a frame that passes can have a word */
+    val free = out Bool ()
     val busy = out Bool ()
   }
   noIoPrefix()
@@ -68,6 +70,7 @@ class Turnout(c: WeirConfig) extends Component {
   val plain = RegInit(False)
   plain := io.head.valid && head.first && !head.hasEnd && io.second.valid && !JumboForm.any(io.second.forms) && !io.pop
   private val passes = !head.first || (head.hasEnd && !head.forms(0)) || plain || start.ordinary
+  io.free := clear
   io.passes := clear && !moving && io.head.valid && passes
   io.pop := io.passed || move.fire
   io.busy := moving || held.valid || io.feed.valid

@@ -88,7 +88,7 @@ class Unpack(c: WeirConfig) extends Component {
     val isEnd = word.valid && word.isEnd
     /** other than good, a [[FrameEnd]]: what follows up to the end is dropped */
     val fate = Reg(UInt(3 bits)) init FrameEnd.good
-    val lost = fate =/= FrameEnd.good
+    val lost = RegInit(False)
     val dropped = lost || word.drops
     val offered = isWord && !dropped
     val taken = offered && io.packet.ready
@@ -97,8 +97,14 @@ class Unpack(c: WeirConfig) extends Component {
     val open = RegInit(False)
     when(offered) { open := True }
     when(!lost) {
-      when(isWord && word.wrong) { fate := FrameEnd.malformed }
-      when((io.abort && (open || offered)) || (offered && !io.packet.ready && waiting.io.low)) { fate := FrameEnd.overflow }
+      when(isWord && word.wrong) {
+        fate := FrameEnd.malformed
+        lost := True
+      }
+      when((io.abort && (open || offered)) || (offered && !io.packet.ready && waiting.io.low)) {
+        fate := FrameEnd.overflow
+        lost := True
+      }
     }
     split.io.kill := lost && !realign.io.ends
 
@@ -111,6 +117,7 @@ class Unpack(c: WeirConfig) extends Component {
     }
     when(isEnd) {
       fate := FrameEnd.good
+      lost := False
       open := False
       count := 0
       discarded := 0
@@ -118,19 +125,21 @@ class Unpack(c: WeirConfig) extends Component {
     }
   }
 
+  /** Whose word it would be, from a register: `packet.ready` may depend on the word, and which words move depends on `packet.ready`. */
+  private val turn = turnout.io.free
   io.packet.valid := plain.offered || inner.offered
-  io.packet.data := inner.offered ? inner.word.data | plain.word.data
-  io.packet.first := inner.offered ? inner.word.first | plain.word.first
-  io.packet.last := inner.offered ? inner.word.last | plain.word.hasEnd
-  io.packet.index := inner.offered ? inner.word.index | plain.word.index
+  io.packet.data := turn ? plain.word.data | inner.word.data
+  io.packet.first := turn ? plain.word.first | inner.word.first
+  io.packet.last := turn ? plain.word.hasEnd | inner.word.last
+  io.packet.index := turn ? plain.word.index | inner.word.index
   io.packet.cellStart := io.packet.index === 0
 
   val end = new Area {
     private val e = io.packetEnd.payload
     io.packetEnd.valid := (plain.taken && plain.word.hasEnd) || (inner.taken && inner.word.last)
     private val overflows = plain.skip && plain.word.kind === FrameEnd.good
-    e.inner := inner.offered
-    e.header := inner.offered && inner.word.header
+    e.inner := !turn
+    e.header := !turn && inner.word.header
     e.waitNs := inner.word.waitNs
     e.kind := overflows ? U(FrameEnd.overflow, 3 bits) | plain.word.kind
     e.bytes := plain.word.bytes
@@ -140,7 +149,7 @@ class Unpack(c: WeirConfig) extends Component {
     e.meta.ipVersion := plain.word.ipVersion
     e.meta.ipOffset := plain.word.ipOffset
     e.meta.exempt := plain.word.exempt
-    when(inner.offered) {
+    when(!turn) {
       e.kind := FrameEnd.good
       e.bytes := inner.word.length.resized
       e.meta.length := inner.word.length

@@ -144,10 +144,12 @@ class FlowGroups(c: WeirConfig) extends Component {
     val roomSum = RegNextWhen(maxSum1.resize(16).asSInt - inner1.resize(16).asSInt, steps(3))
   }
 
-  /** Numbers of the groups of each queue: of the next one, and the first that is open or yet to come. */
+  /** Numbers of the groups of each queue: of the next one, the one that is granted next, and the first that is open or yet to come. A grant counts
+    * a cycle later, from a register.
+    */
   val order = for (q <- 0 until c.queues) yield new Area {
     val next, granted, first = Reg(UInt(c.groupNumberWidth bits)) init 0
-    val grants = io.grant.valid && io.grant.queue === q
+    val grants = RegNext(io.grant.valid && io.grant.queue === q) init False
     val opens, closesAll = Bool()
     private val nextAfter = next + opens.asUInt
     private val grantedAfter = granted + 1
@@ -165,7 +167,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     val comes = io.linked.valid
     /** of the entry's queue: that of the packet, if it may join */
     private def of[T <: Data](values: Seq[T]): T = Vec(values)(entry.queue.resized)
-    private def judged(value: Bool): Bool = RegNextWhen(value, comes)
+    private def judged[T <: Data](value: T): T = RegNextWhen(value, comes)
     val link = RegNextWhen(io.linked.payload, comes)
     val valid = RegNext(comes) init False
 
@@ -189,17 +191,19 @@ class FlowGroups(c: WeirConfig) extends Component {
     val epochs = Vec.fill(c.queues)(Reg(UInt(MatchResult.epochWidth bits)) init 0)
     private val ip = io.linked.descriptor.ipVersion =/= IpVersion.none
     private val renewsNow = ip && !io.linked.transit && (tag.epoch =/= epochs(queue.resized) || mismatched && tag.kind =/= FlowKind.none)
-    val renews = judged(renewsNow)
     when(comes && ip && !io.linked.transit)(epochs(queue.resized) := tag.epoch)
-    /** its group is granted in this cycle, if it is the head */
-    val grantedNow = judged(of(order.map(_.grants)))
+    /** its group was granted in the cycle before, if it is the head */
+    val grantedBefore = judged(of(order.map(_.grants)))
+    val ofQueue = judged(entry.queue)
     private val fits = withEntry <= entry.roomBytes && inner <= entry.roomSum && entry.count < maxCount
     /** a jumbo frame in transit: its groups are made already, and it is in no order with others */
     val transit = judged(io.linked.transit)
     private val mayJoinNow = merges && !io.linked.transit && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4) && !mismatched
     val mayJoin = judged(mayJoinNow)
     val known = judged(tag.kind.msb && sweep.done && !io.linked.transit)
-    val unknown = judged(tag.kind === FlowKind.unknown && !io.linked.transit)
+    private val unknownNow = tag.kind === FlowKind.unknown && !io.linked.transit
+    /** all groups of this queue close */
+    val closesAll = B((0 until c.queues).map(q => RegNext(comes && io.linked.queue === q && (unknownNow || renewsNow)) init False))
     val slot = RegNextWhen(tag.slot, comes)
     val inQueue = RegNextWhen(queue, comes)
 
@@ -249,8 +253,8 @@ class FlowGroups(c: WeirConfig) extends Component {
   /** The cycle after it: the link goes on. */
   val deciding = new Area {
     import judging._
-    /** the entry's group waits to be granted */
-    val waits = alive && !(isHead && grantedNow)
+    /** the entry's group waits to be granted: it was not in the cycle of the link as it came, nor in the one before */
+    val waits = alive && !(isHead && (grantedBefore || Vec(order.map(_.grants))(ofQueue.resized)))
     val joins = valid && matches && waits && !(classed && io.closing)
     /** numbers are given when a group is opened */
     val written = OpenGroup(c).allowOverride()
@@ -307,7 +311,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     for ((list, q) <- order.zipWithIndex) {
       val here = valid && link.queue === q
       list.opens := here && !io.link.joins
-      list.closesAll := (here && (unknown || renews)) || io.applied(q) || changed
+      list.closesAll := judging.closesAll(q) || io.applied(q) || changed
       io.closeAll(q) := list.closesAll
     }
     io.evicted := RegNext(valid && known && !classed && waits && !sameFlow && joined.open && !recent.collides) init False
