@@ -281,7 +281,8 @@ class WeirCore(c: WeirConfig) extends Component {
         val given = RegInit(False)
         when(ingress.io.hint.valid)(given := !held)
         when(turns)(given := False)
-        (late, ended && (!good || differs) && given, lost, Mux(late, queue, ingress.io.hint.queue))
+        // a packet is announced in a cycle without a header's hint
+        (late, ended && (!good || differs) && given, lost, Mux(ingress.io.hint.valid, ingress.io.hint.queue, queue))
       case None =>
         val arrives = store.io.arrival.valid
         val late = arrives && differs
@@ -434,6 +435,8 @@ class WeirCore(c: WeirConfig) extends Component {
     control.reset.io.drained := !(egress.io.busy || leaving || closer.io.busy)
   }
 
+  private def traced(queue: UInt) = config.traceEnable && config.traceQueues(queue.resized)
+
   /** What a departure leaves behind: an event, a trace record, a smaller queue. */
   val departing = new ClockingArea(domain) {
     private val left = queues.io.departure
@@ -471,7 +474,7 @@ class WeirCore(c: WeirConfig) extends Component {
     /** Departures are four cycles apart: these hold until the record has been made. */
     val last = c.trace generate RegNextWhen(departure.payload, departure.valid)
     val record = c.trace generate new Area {
-      val valid = Delay(event.valid, 2, init = False)
+      val valid = RegNext(RegNext(event.valid, init = False) && config.traceKinds(1) && traced(event.queue), init = False)
       val entry = DepartureRecord(c)
       entry.time := last.grantNs
       entry.sojournNs := event.sojournNs
@@ -509,11 +512,10 @@ class WeirCore(c: WeirConfig) extends Component {
   }
 
   val observing = new Area {
-    private def traced(queue: UInt) = config.traceEnable && config.traceQueues(queue.resized)
     for (merge <- traceMerge; fifo <- traceFifo) {
       merge.io.arrival.valid := admit.io.trace.valid && config.traceKinds(0) && traced(admit.io.commit.queue)
       merge.io.arrival.payload := admit.io.trace.payload
-      merge.io.departure.valid := departing.record.valid && config.traceKinds(1) && traced(departing.record.entry.queue)
+      merge.io.departure.valid := departing.record.valid
       merge.io.departure.payload := departing.record.entry
       val tickTraced = config.traceKinds(2) && traced(ticking.tick.queue)
       merge.io.tick << ticking.chosen.throwWhen(!tickTraced).translateWith(ticking.words.asBits)

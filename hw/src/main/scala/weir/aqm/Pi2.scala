@@ -184,7 +184,7 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
       (sleeping ## state.overCoupled ## state.overClassic ## base(fraction - 33 downto 0)).resize(32),
       delayNs.asBits,
       state.classic.asBits
-    ), takes)
+    ), t1)
   }
   for (q <- 0 until c.queues) when(io.clear(q))(fresh(q) := True)
   io.busy := timer.io.busy || tick.busy || io.tick.valid

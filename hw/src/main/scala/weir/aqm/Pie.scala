@@ -146,7 +146,7 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
       (sleeping ## decisionState.calm ## next(fraction - 33 downto 0)).resize(32),
       delayNs.asBits,
       burst.asBits
-    ), takes)
+    ), t3)
     io.tick.words := record
   }
   for (q <- 0 until c.queues) when(io.clear(q))(fresh(q) := True)

@@ -126,7 +126,8 @@ class Release(c: WeirConfig) extends Component {
 
   if (c.policies.exists(_.atDeparture)) {
     val valid = RegNext(held.answered) init False
-    val decided = RegNextWhen(held.decided, held.answered)
+    // as long as one waits: what is there when it is answered counts
+    val decided = RegNextWhen(held.decided, held.waiting)
     io.released.valid := passes || valid
     val follows = if (c.jumbo) Mux(held.applies && !came.first && !came.discard, carriedOut(came.payload, held.verdictOfGroup), came.payload) else came.payload
     io.released.payload := Mux(valid, decided, follows)
