@@ -515,6 +515,7 @@ class WeirCore(c: WeirConfig) extends Component {
     for (merge <- traceMerge; fifo <- traceFifo) {
       merge.io.arrival.valid := admit.io.trace.valid && config.traceKinds(0) && traced(admit.io.commit.queue)
       merge.io.arrival.payload := admit.io.trace.payload
+      merge.io.arrives := admit.io.trace.valid
       merge.io.departure.valid := departing.record.valid
       merge.io.departure.payload := departing.record.entry
       val tickTraced = config.traceKinds(2) && traced(ticking.tick.queue)

@@ -6,27 +6,22 @@ import weir.WeirConfig
 
 /** Arrival, departure and tick records on one flow with at least one idle cycle between two, as [[TraceFifo]] needs.
   * Departures may be valid every fourth cycle; arrivals every second one, if it is every fourth on average. An arrival's
-  * latency is two to four cycles, a departure's up to 18. A tick's record waits for a gap.
+  * latency is two cycles, a departure's up to 24. A tick's record waits for a gap.
   */
 class TraceMerge(c: WeirConfig) extends Component {
   val io = new Bundle {
+    /** the record stands in the cycle after */
     val arrival = slave(Flow(Bits(TraceRecord.width bits)))
+    /** there is an arrival, whether its record is wanted or not */
+    val arrives = in Bool ()
     val departure = slave(Flow(DepartureRecord(c)))
     val tick = slave(Stream(Bits(TraceRecord.width bits)))
     val record = master(Flow(Bits(TraceRecord.width bits)))
   }
   noIoPrefix()
 
-  /** every second cycle */
-  val turn = RegInit(False)
-  turn := !turn
-
-  val arrival = new Area {
-    val waiting = RegInit(False)
-    val record = RegNextWhen(io.arrival.payload, io.arrival.valid)
-    when(turn)(waiting := False)
-    when(io.arrival.valid)(waiting := True)
-  }
+  /** taken in the cycle after it came */
+  private val arrived = RegNext(io.arrival.valid) init False
   /** Departures wait for arrivals: of two classes of latency up to six may commit two cycles apart, in all no more than one in
     * four cycles and four more, so that no more than six departures wait.
     */
@@ -37,11 +32,16 @@ class TraceMerge(c: WeirConfig) extends Component {
 
   val tick = io.tick.stage()
 
+  private val takes = Bool()
+  private val taken = RegNext(takes) init False
+  /** no record is taken now, in the cycle before or in the next one */
+  private val gap = !arrived && !taken && !io.arrives
+  takes := arrived || gap && (left.valid || tick.valid)
+
   /** in a register: which source it is has to reach all bits of a record, and the record all of a port */
-  private val takes = turn && (arrival.waiting || left.valid || tick.valid)
-  private val chosen = Mux(arrival.waiting, arrival.record, Mux(left.valid, left.payload.words, tick.payload))
-  io.record.valid := RegNext(takes) init False
+  private val chosen = Mux(arrived, io.arrival.payload, Mux(left.valid, left.payload.words, tick.payload))
+  io.record.valid := taken
   io.record.payload := RegNextWhen(chosen, takes)
-  tick.ready := turn && !arrival.waiting && !left.valid
-  left.ready := turn && !arrival.waiting
+  left.ready := gap
+  tick.ready := gap && !left.valid
 }
