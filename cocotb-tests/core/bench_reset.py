@@ -53,6 +53,7 @@ async def closes_the_open_frame_at_a_reset_at_any_moment(dut: Any, stall: float)
         assert await bench.read(bench.at(0, "POLICY")) == 0
         assert await bench.read(bench.at(0, "LIMIT_BYTES")) == 0x1FFFFF
         assert await bench.read(CORE["GENERATION"]) == 0
+        assert await bench.read(CORE["FREE_CELLS_MIN"]) == bench.cells - 1, "cells that were held before the reset"
         await bench.defaults()
         for _ in range(6):
             bench.send(ip_frame(rng, rng.randrange(60, 300)))

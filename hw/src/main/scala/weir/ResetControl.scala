@@ -21,7 +21,7 @@ class ResetControl extends Component {
   val waiting = RegInit(False)
   val count = Reg(UInt(3 bits)) init 0
 
-  /** `count` is not 0: a register of its own, as half the core hangs on it */
+  /** `count` is not 0 */
   val resetting = RegInit(False)
 
   /** a grant given in the cycle before `hold` needs time to show in `drained` */

@@ -33,6 +33,7 @@ object Units {
     "CoreUntraced" -> (() => new WeirCore(untraced)),
     "Counters" -> (() => new csr.Counters(c)),
     "TraceFifo" -> (() => new csr.TraceFifo(c)),
+    "TraceMerge" -> (() => new csr.TraceMerge(c)),
     "Shape" -> (() => new egress.Shape(c)),
     "Ingress" -> (() => new frame.Ingress(c)),
     "Rewrite" -> (() => new frame.Rewrite(c)),

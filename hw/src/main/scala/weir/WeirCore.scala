@@ -61,7 +61,8 @@ class WeirCore(c: WeirConfig) extends Component {
     */
   val pathReset = RegNext(control.reset.io.reset) init True
   val domain = ClockDomain.current.copy(reset = pathReset)
-  private val endDomain = ClockDomain.current.copy(reset = ClockDomain.current.readResetWire || control.reset.io.reset)
+  private val endReset = ClockDomain.current.readResetWire || control.reset.io.reset
+  private val endDomain = ClockDomain.current.copy(reset = endReset)
 
   val path = new ClockingArea(domain) {
     val ingress = ingressGate(endDomain)(new Ingress(c))
@@ -520,7 +521,9 @@ class WeirCore(c: WeirConfig) extends Component {
       merge.io.departure.payload := departing.record.entry
       val tickTraced = config.traceKinds(2) && traced(ticking.tick.queue)
       merge.io.tick << ticking.chosen.throwWhen(!tickTraced).translateWith(ticking.words.asBits)
-      io.trace << merge.io.record
+      // not what a reset of one cycle has not reached yet
+      io.trace.valid := merge.io.record.valid && !pathReset
+      io.trace.payload := merge.io.record.payload
       fifo.io.push << merge.io.record
       fifo.io.pop := control.registers.io.tracePop
       fifo.io.clear := pathReset
@@ -539,7 +542,7 @@ class WeirCore(c: WeirConfig) extends Component {
       counters.io.hurried := spacing.get.io.early
     }
     counters.io.traceLost := traceFifo.map(_.io.lost || ticking.lost).getOrElse(False)
-    counters.io.throttled := schedule.io.throttled && shape.io.settled
+    counters.io.throttled := schedule.io.throttled && shape.io.settled && !pathReset
     counters.io.now := nowNs
     counters.io.snapshot := control.registers.io.snapshot
     counters.io.clear := pathReset
@@ -559,7 +562,7 @@ class WeirCore(c: WeirConfig) extends Component {
     registers.now := nowNs
     registers.freeCells := freeList.io.count.resized
     val lowest = Reg(UInt(c.cellWidth bits)) init (c.cells - 1)
-    when(freeList.io.count < lowest || registers.snapshot)(lowest := freeList.io.count)
+    when(freeList.io.count < lowest && !pathReset || registers.snapshot)(lowest := freeList.io.count)
     registers.freeCellsMin := lowest.resized
     registers.heldPackets := backlog.io.held + spacing.map(s => RegNext(s.io.held) init 0).getOrElse(U(0, 1 bits)).resized
     for (q <- 0 until c.queues) {

@@ -64,7 +64,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
     /** the low 8 address bits are those of this register */
     val coreHit = hits(coreRegisters.filter(r => r.kind != Kind.Counter && r.access != Access.ReadWrite && !traceWords.contains(r)), "core")
     val queueHit = hits(queueRegisters.filter(r => r.kind != Kind.Counter && r.kind != Kind.Shadow || r.name == "POLICY"), "queue")
-    /** Of the trace's record each pair of words, in an access to one of the two; they stand two apart from an even address on. */
+    /** an access to one word of a pair of the trace's record, of each pair; a pair begins at an even word */
     val traceHit = for (pair <- traceWords.grouped(2).toSeq) yield
       RegNextWhen(decoder.io.core && request.address.resize(8)(7 downto 1) === pair.head.word >> 1, state === State.decode)
     require(traceWords.zipWithIndex.forall { case (r, n) => r.word == traceWords.head.word + n } && traceWords.headOption.forall(_.word % 2 == 0))

@@ -6,7 +6,7 @@ import weir.WeirConfig
 
 /** Arrival, departure and tick records on one flow with at least one idle cycle between two, as [[TraceFifo]] needs.
   * Departures may be valid every fourth cycle; arrivals every second one, if it is every fourth on average. An arrival's
-  * latency is two cycles, a departure's up to 24. A tick's record waits for a gap.
+  * latency is one or two cycles; departures wait for a gap of two cycles, a tick's record for one that no departure needs.
   */
 class TraceMerge(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -20,10 +20,9 @@ class TraceMerge(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
-  /** taken in the cycle after it came */
-  private val arrived = RegNext(io.arrival.valid) init False
   /** Departures wait for arrivals: of two classes of latency up to six may commit two cycles apart, in all no more than one in
-    * four cycles and four more, so that no more than six departures wait.
+    * four cycles and four more, so that no more than six departures wait. Behind an arrival every s cycles there are gaps enough for any s of 4 and
+    * more: with s = 5 three in ten cycles, for every second arrival is taken a cycle later.
     */
   val departure = StreamFifo(DepartureRecord(c), 8, latency = 1)
   departure.io.push << io.departure.toStream
@@ -33,13 +32,15 @@ class TraceMerge(c: WeirConfig) extends Component {
   val tick = io.tick.stage()
 
   private val takes = Bool()
+  /** a record was taken in the cycle before */
   private val taken = RegNext(takes) init False
-  /** no record is taken now, in the cycle before or in the next one */
-  private val gap = !arrived && !taken && !io.arrives
-  takes := arrived || gap && (left.valid || tick.valid)
+  /** that was when an arrival came, which is taken now */
+  private val late = RegNext(io.arrival.valid && taken) init False
+  private val gap = !late && !taken && !io.arrives
+  takes := late || !taken && io.arrival.valid || gap && (left.valid || tick.valid)
 
   /** in a register: which source it is has to reach all bits of a record, and the record all of a port */
-  private val chosen = Mux(arrived, io.arrival.payload, Mux(left.valid, left.payload.words, tick.payload))
+  private val chosen = Mux(late || io.arrives, io.arrival.payload, Mux(left.valid, left.payload.words, tick.payload))
   io.record.valid := taken
   io.record.payload := RegNextWhen(chosen, takes)
   left.ready := gap
