@@ -54,7 +54,7 @@ def test_what_the_wrapper_adds_up_is_every_output_once() -> None:
     ports = [timing.Port("clk", 1, False), timing.Port("x", 1, False), timing.Port("y", 23, True)]
     text = timing.wrapper("Core", ports)
     for sums, of, width in (("folded_1", "from_core", 23), ("folded_2", "folded_1", 6), ("folded_3", "folded_2", 2)):
-        assert f"reg [{width - 1}:0] {of};" in text
+        assert f"{'wire' if of == 'from_core' else 'reg'} [{width - 1}:0] {of};" in text
         line = next(line for line in text.splitlines() if line.strip().startswith(f"{sums} <="))
         ranges = [range(int(low), int(high) + 1) for high, low in re.findall(rf"\^{of}\[(\d+):(\d+)\]", line)]
         assert sorted(bit for bits in ranges for bit in bits) == list(range(width)) and max(map(len, ranges)) <= 4

@@ -262,12 +262,16 @@ class Queues(c: WeirConfig) extends Component {
     sizes.write(Mux(io.link.valid, Mux(joins, io.link.head, io.link.id), io.update.id),
       Mux(io.link.valid, io.link.group, io.update.group), sized || io.update.fire)
     val member = RegNextWhen(members.readSync(granted.reads, granted.valid(1)), granted.valid(2))
-    val size = RegNextWhen(sizes.readSync(granted.reads, granted.valid(1)), granted.valid(2))
+    private val read = sizes.readSync(granted.reads, granted.valid(1))
+    val size = RegNextWhen(read, granted.valid(2))
+    /** of its packets, from registers: what follows from a departure depends on it */
+    private val none = RegNextWhen(read.packets === 0, granted.valid(2))
+    private val one = RegNextWhen(read.packets === 1, granted.valid(2))
 
     val first = granted.first(2)
     /** all packets of a jumbo frame in transit have been dropped */
-    val dead = first && size.transit && size.packets === 0
-    val last = Mux(first, size.packets === 1 && !size.transit, walk.left === 0) || dead
+    val dead = first && size.transit && none
+    val last = Mux(first, one && !size.transit, walk.left === 0) || dead
     when(walk.steps) {
       walk.known := False
       walk.left := walk.left - 1

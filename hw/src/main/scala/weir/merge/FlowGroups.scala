@@ -151,7 +151,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     val next, granted, first = Reg(UInt(c.groupNumberWidth bits)) init 0
     val grants = RegNext(io.grant.valid && io.grant.queue === q) init False
     val opens, closesAll = Bool()
-    private val nextAfter = next + opens.asUInt
+    private val nextAfter = Mux(opens, next + 1, next)
     private val grantedAfter = granted + 1
     next := nextAfter
     when(grants) {
@@ -181,8 +181,14 @@ class FlowGroups(c: WeirConfig) extends Component {
     place.klass := tag.slot.resized
     val classed = judged(tag.classed)
     private val stays = io.parked(place.index) && !(io.leaving.valid && io.leaving.index === place.index)
-    val alive = judged(Mux(tag.classed, stays, !(entry.number - of(order.map(_.first))).msb))
-    val isHead = judged(!tag.classed && entry.number === of(order.map(_.granted)))
+    /** it waits to be granted, as far as is known: it may be granted in this cycle, if it is the head */
+    private val aliveNow = Mux(tag.classed, stays, !(entry.number - of(order.map(_.first))).msb)
+    private val isHeadNow = !tag.classed && entry.number === of(order.map(_.granted))
+    private val waitsNow = aliveNow && !(isHeadNow && of(order.map(_.grants)))
+    val alive = judged(aliveNow)
+    val mayWait = judged(waitsNow)
+    /** the queue of which it is the head */
+    val headOf = judged(B((0 until c.queues).map(q => isHeadNow && entry.queue === q)))
     /** its class's timer has ended */
     private val late = tag.classed && !(io.nowNs.resize(32) - entry.deadlineNs).msb
     private val deadline = io.nowNs + looking.jfet
@@ -192,9 +198,6 @@ class FlowGroups(c: WeirConfig) extends Component {
     private val ip = io.linked.descriptor.ipVersion =/= IpVersion.none
     private val renewsNow = ip && !io.linked.transit && (tag.epoch =/= epochs(queue.resized) || mismatched && tag.kind =/= FlowKind.none)
     when(comes && ip && !io.linked.transit)(epochs(queue.resized) := tag.epoch)
-    /** its group was granted in the cycle before, if it is the head */
-    val grantedBefore = judged(of(order.map(_.grants)))
-    val ofQueue = judged(entry.queue)
     private val fits = withEntry <= entry.roomBytes && inner <= entry.roomSum && entry.count < maxCount
     /** a jumbo frame in transit: its groups are made already, and it is in no order with others */
     val transit = judged(io.linked.transit)
@@ -247,15 +250,16 @@ class FlowGroups(c: WeirConfig) extends Component {
       val collides = judged(collidesNow)
     }
     /** it joins, if nothing happens to the entry's group in the meantime */
-    val matches = judged(mayJoinNow && sameFlowNow && fits && inTime && !late && !renewsNow && !recent.collidesNow)
+    val matches = judged(mayJoinNow && sameFlowNow && fits && inTime && !late && !renewsNow && !recent.collidesNow && waitsNow)
   }
 
   /** The cycle after it: the link goes on. */
   val deciding = new Area {
     import judging._
-    /** the entry's group waits to be granted: it was not in the cycle of the link as it came, nor in the one before */
-    val waits = alive && !(isHead && (grantedBefore || Vec(order.map(_.grants))(ofQueue.resized)))
-    val joins = valid && matches && waits && !(classed && io.closing)
+    /** the entry's group was granted in the cycle of the link as it came */
+    val granted = (headOf & B(order.map(_.grants))).orR
+    val waits = mayWait && !granted
+    val joins = valid && matches && !granted && !(classed && io.closing)
     /** numbers are given when a group is opened */
     val written = OpenGroup(c).allowOverride()
     written := joins ? joined | opened
