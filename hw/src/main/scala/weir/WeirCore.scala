@@ -60,9 +60,10 @@ class WeirCore(c: WeirConfig) extends Component {
     * The ends have it at once: Ingress, whose frames reach nothing else in less than two cycles, and FrameCloser.
     */
   val pathReset = RegNext(control.reset.io.reset) init True
-  val domain = ClockDomain.current.copy(reset = pathReset)
-  private val endReset = ClockDomain.current.readResetWire || control.reset.io.reset
-  private val endDomain = ClockDomain.current.copy(reset = endReset)
+  private def resetBy(active: Bool) = ClockDomain.current.copy(reset = active, config = ClockDomain.current.config.copy(resetActiveLevel = HIGH))
+  val domain = resetBy(pathReset)
+  private val endReset = ClockDomain.current.isResetActive || control.reset.io.reset
+  private val endDomain = resetBy(endReset)
 
   val path = new ClockingArea(domain) {
     val ingress = ingressGate(endDomain)(new Ingress(c))
