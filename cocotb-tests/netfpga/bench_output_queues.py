@@ -16,7 +16,8 @@ from convention import OUTPUTS, Sent, Sink, Source, check, outputs_of
 MAGIC = 0x57454952  # "WEIR"
 ID, PORTS, NOWHERE, DROPPED = 0x00, 0x04, 0x08, 0x0C
 OWN = OUTPUTS << 16
-HELD_PACKETS = 0x108
+CTRL, STATUS, HELD_PACKETS = 0x020, 0x024, 0x108
+RESETTING = 2
 FIFO_BYTES = 1024 * 32
 
 
@@ -203,3 +204,28 @@ async def a_reset_amid_frames_leaves_nothing_of_them(dut: Any) -> None:
         await bench.until(lambda: len(bench.sinks[0].frames) == len(bench.sinks[1].frames) == 1, 3000)
         check(bench.sinks[0], 0, [frame.data])
         check(bench.sinks[1], 1, [frame.data])
+
+
+@cocotb.test()
+async def a_reset_by_register_empties_one_core(dut: Any) -> None:
+    """CTRL.RESET while packets wait: those that have been granted leave whole, the others are gone, and no other core notices."""
+    bench = await Bench.make(dut, "register reset")
+    frames = [bench.frame(300, 0x05) for _ in range(20)]
+    for sink in bench.sinks[:2]:
+        sink.ready = lambda: False
+    for frame in frames:
+        await bench.source.send(frame, pause=60)
+    await ClockCycles(dut.axis_aclk, 500)
+    for output in (0, 1):
+        assert await bench.held(output) >= 20 - 4
+    assert (await bench.bus.write(CTRL, b"\1\0\0\0")).resp == AxiResp.OKAY
+    for sink in bench.sinks[:2]:
+        sink.ready = lambda: True
+    await bench.until(lambda: len(bench.sinks[1].frames) == len(frames), 5000)
+    assert await bench.read(STATUS) & RESETTING == 0 and await bench.held(0) == 0
+    assert 1 <= len(bench.sinks[0].frames) <= 4
+    check(bench.sinks[0], 0, [f.data for f in frames[: len(bench.sinks[0].frames)]])
+    check(bench.sinks[1], 1, [f.data for f in frames])
+    frame = bench.frame(777, 0x01)
+    await bench.source.send(frame)
+    await bench.until(lambda: bench.sinks[0].frames and bench.sinks[0].frames[-1][0] == frame.data, 3000)

@@ -11,9 +11,9 @@ class ResetControl extends Component {
     val request = in Bool ()
     /** nothing is on its way out */
     val drained = in Bool ()
-    /** no grant may be given */
-    val hold = out Bool ()
+    /** what it resets may be reset a cycle later */
     val reset = out Bool ()
+    /** no grant may be given */
     val busy = out Bool ()
   }
   noIoPrefix()
@@ -24,7 +24,7 @@ class ResetControl extends Component {
   /** `count` is not 0 */
   val resetting = RegInit(False)
 
-  /** a grant given in the cycle before `hold` needs time to show in `drained` */
+  /** a grant given in the cycle before `busy` needs time to show in `drained` */
   val settle = Reg(UInt(3 bits)) init 0
 
   when(io.request && !io.busy) {
@@ -44,8 +44,6 @@ class ResetControl extends Component {
     resetting := count =/= 1
   }
 
-  // what it resets may be reset a cycle later
-  io.hold := waiting || resetting
   io.reset := resetting
   io.busy := waiting || io.reset
 }

@@ -374,7 +374,7 @@ class WeirCore(c: WeirConfig) extends Component {
     schedule.io.ready := queues.io.ready
     schedule.io.empty := queues.io.empty
     schedule.io.linkUp := linkUp
-    schedule.io.hold := control.reset.io.hold
+    schedule.io.hold := control.reset.io.busy
     schedule.io.allowed := shape.io.allowed
     schedule.io.room := egress.io.room
     schedule.io.covered := egress.io.covered

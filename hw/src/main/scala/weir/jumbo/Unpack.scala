@@ -125,21 +125,21 @@ class Unpack(c: WeirConfig) extends Component {
     }
   }
 
-  /** Whose word it would be, from a register: `packet.ready` may depend on the word, and which words move depends on `packet.ready`. */
-  private val turn = turnout.io.free
+  /** A word would be of a frame that passes, from a register: `packet.ready` may depend on the word, and which words move depends on `packet.ready`. */
+  private val passing = turnout.io.free
   io.packet.valid := plain.offered || inner.offered
-  io.packet.data := turn ? plain.word.data | inner.word.data
-  io.packet.first := turn ? plain.word.first | inner.word.first
-  io.packet.last := turn ? plain.word.hasEnd | inner.word.last
-  io.packet.index := turn ? plain.word.index | inner.word.index
+  io.packet.data := passing ? plain.word.data | inner.word.data
+  io.packet.first := passing ? plain.word.first | inner.word.first
+  io.packet.last := passing ? plain.word.hasEnd | inner.word.last
+  io.packet.index := passing ? plain.word.index | inner.word.index
   io.packet.cellStart := io.packet.index === 0
 
   val end = new Area {
     private val e = io.packetEnd.payload
     io.packetEnd.valid := (plain.taken && plain.word.hasEnd) || (inner.taken && inner.word.last)
     private val overflows = plain.skip && plain.word.kind === FrameEnd.good
-    e.inner := !turn
-    e.header := !turn && inner.word.header
+    e.inner := !passing
+    e.header := !passing && inner.word.header
     e.waitNs := inner.word.waitNs
     e.kind := overflows ? U(FrameEnd.overflow, 3 bits) | plain.word.kind
     e.bytes := plain.word.bytes
@@ -149,7 +149,7 @@ class Unpack(c: WeirConfig) extends Component {
     e.meta.ipVersion := plain.word.ipVersion
     e.meta.ipOffset := plain.word.ipOffset
     e.meta.exempt := plain.word.exempt
-    when(!turn) {
+    when(!passing) {
       e.kind := FrameEnd.good
       e.bytes := inner.word.length.resized
       e.meta.length := inner.word.length

@@ -185,7 +185,6 @@ class FlowGroups(c: WeirConfig) extends Component {
     private val aliveNow = Mux(tag.classed, stays, !(entry.number - of(order.map(_.first))).msb)
     private val isHeadNow = !tag.classed && entry.number === of(order.map(_.granted))
     private val waitsNow = aliveNow && !(isHeadNow && of(order.map(_.grants)))
-    val alive = judged(aliveNow)
     val mayWait = judged(waitsNow)
     /** the queue of which it is the head */
     val headOf = judged(B((0 until c.queues).map(q => isHeadNow && entry.queue === q)))
@@ -274,7 +273,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     private val place = ClassPlace(c)
     place.queue := inQueue
     place.klass := slot.resized
-    io.close.valid := writes && classed && alive && !joins
+    io.close.valid := writes && classed && mayWait && !joins
     io.close.payload := place
     // a jumbo frame in transit is put with its last packet: before that it could not be granted
     io.put.valid := valid && Mux(transit, link.last, !joins && !opensClass)
