@@ -19,7 +19,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ import numpy as np
 from coloquinte import CellOrientation, Circuit, Rectangle, Row
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment  # type: ignore[attr-defined]
+
+from copies import spread
 
 COLUMNS, ROWS = 126, 96
 """tiles of the device; the outermost hold its pins"""
@@ -60,11 +62,14 @@ class FloorplanError(Exception):
 
 @dataclass(frozen=True)
 class Floorplan:
-    """How many cells were given a site, and the length of all wires, in tiles: with those anywhere, and at their sites."""
+    """How many cells were given a site, the length of all wires, in tiles, with those anywhere and at their sites, and how many
+    copies of flip-flops were made.
+    """
 
     cells: int
     free: float
     placed: float
+    copies: int = 0
 
 
 class Nets:
@@ -145,6 +150,11 @@ def hold(circuit: Circuit, fixed: list[bool]) -> None:
 
 def place(cells: dict[str, dict[str, Any]], effort: int = 3) -> Floorplan:
     """Gives the cells of SITES their attribute BEL. `effort` is coloquinte's, 1 to 9."""
+    return arrange(cells, effort)[0]
+
+
+def arrange(cells: dict[str, dict[str, Any]], effort: int = 3) -> tuple[Floorplan, dict[str, tuple[float, float]]]:
+    """The same; also returns column and row of all cells in the last global placement."""
     names = list(cells)
     kinds = [cells[name]["type"] for name in names]
     chosen = {kind: [n for n, k in enumerate(kinds) if k == kind] for kind in SITES}
@@ -153,7 +163,7 @@ def place(cells: dict[str, dict[str, Any]], effort: int = 3) -> Floorplan:
             raise FloorplanError(f"{len(ones)} {kind}, and the device has {len(SITES[kind])}; a smaller core fits")
     movable = sum(map(len, chosen.values()))
     if not movable:
-        return Floorplan(0, 0.0, 0.0)
+        return Floorplan(0, 0.0, 0.0), {}
     nets = Nets([cells[name] for name in names])
     circuit = circuit_of(kinds, nets)
     free, best, sites = 0.0, float("inf"), {}
@@ -182,12 +192,15 @@ def place(cells: dict[str, dict[str, Any]], effort: int = 3) -> Floorplan:
         hold(circuit, [kind in SITES or kind in ("TRELLIS_IO", "DCCA") for kind in kinds])
     for n, bel in sites.items():
         cells[names[n]]["attributes"]["BEL"] = bel
-    return Floorplan(movable, free, best)
+    last = {name: (float(x), float(y)) for name, (x, y) in zip(names, places, strict=True)}
+    return Floorplan(movable, free, best), last
 
 
 def floorplan(netlist: Path, top: str) -> Floorplan:
-    """The same in a netlist that yosys wrote for `synth_ecp5 -json`, in place."""
+    """The same in a netlist that yosys wrote for `synth_ecp5 -json`, in place, and copies of flip-flops with far loads."""
     design = json.loads(netlist.read_text())
-    plan = place(design["modules"][top]["cells"])
+    module = design["modules"][top]
+    plan, at = arrange(module["cells"])
+    plan = replace(plan, copies=spread(module, at) if at else 0)
     netlist.write_text(json.dumps(design))
     return plan

@@ -278,9 +278,11 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
         except FloorplanError as error:
             raise TimingError(f"{module} does not fit {DEVICE}: {error}") from None
         print(
-            f"{plan.cells} RAMs and multipliers have their places, wires {plan.free:.0f} to {plan.placed:.0f} tiles",
+            f"{plan.cells} RAMs and multipliers have their places, wires {plan.free:.0f} to {plan.placed:.0f} tiles; "
+            f"{plan.copies} copies of flip-flops with far loads",
             flush=True,
         )
+        _, outside = cells_of(work / "netlist.json")
     with ThreadPoolExecutor(a.jobs) as pool:
         reports = list(pool.map(lambda seed: place(work, seed, a.timeout, a.placer), range(1, a.seeds + 1)))
     size = used(reports[0], outside)

@@ -176,6 +176,8 @@ class Bench(PiBench):
         changed = self.params[queue] != params
         await self.cycle(applied=1 << queue, clear=1 << queue if clear else 0)
         self.params[queue] = params
+        # nor does the queue have a request in the cycle after `applied`
+        await self.traffic(Style(), hold=queue)
         self.seen["applies"] += changed
 
     def roles(self, style: Style) -> list[Pi2Params]:

@@ -168,7 +168,7 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.push.waitNs := waiting.io.popWaitNs
       waiting.io.ready := unit.io.ready
       // an announcement at the pop has to find the port free
-      unit.io.popReady := admit.io.room && !ingress.io.hint.valid
+      unit.io.popReady := RegNext(admit.io.roomNext && !ingress.io.hinting) init True
       admit.io.arrival << unit.io.pop
     }
     for (unit <- spacing; table <- flowTable) unit.io.lane << table.io.lane
@@ -177,6 +177,7 @@ class WeirCore(c: WeirConfig) extends Component {
     admit.io.fill := backlog.io.fill
     admit.io.empty := backlog.io.empty
     admit.io.sharedUsed := backlog.io.sharedUsed
+    admit.io.traces := (if (c.trace) RegNext(config.traceQueues & B(c.queues bits, default -> (config.traceEnable && config.traceKinds(0)))) init 0 else B(0, c.queues bits))
     admit.io.descriptor << descriptors.io.take
     if (c.jumbo) admit.io.descriptors := descriptors.io.count
     descriptors.io.give << FlowMerge(retired, admit.io.giveDescriptor)
@@ -321,9 +322,9 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.withdraw := hints.withdraw
       unit.io.forget := hints.forget
       unit.io.emptied := backlog.io.emptied
-      unit.io.request.valid := admit.io.request.valid && admit.io.requestEngine(n)
+      unit.io.request.valid := admit.io.requestEngine(n)
       unit.io.request.payload := admit.io.request.payload
-      unit.io.commit.valid := admit.io.commit.valid && admit.io.commitEngine(n)
+      unit.io.commit.valid := admit.io.commitEngine(n)
       unit.io.commit.payload := admit.io.commit.payload
       unit.io.commit.acts.allowOverride() := admit.io.commitActs(n)
       admit.io.verdicts(n) << unit.io.verdict
@@ -382,7 +383,8 @@ class WeirCore(c: WeirConfig) extends Component {
     schedule.io.over := trim.io.over
     schedule.io.decides := roles.decides
     // a departure must not be decided with half a configuration
-    schedule.io.held := (if (c.policies.exists(_.atDeparture)) control.registers.io.apply else B(0, c.queues bits)) |
+    // nor is one granted in the first cycle: it is seen under way
+    schedule.io.held := (if (c.policies.exists(_.atDeparture)) RegNext(control.registers.io.apply) init 0 else B(0, c.queues bits)) |
       partial.map(_.io.held).getOrElse(B(0, c.queues bits))
     schedule.io.walking := queues.io.walking
     queues.io.grant << schedule.io.grant
@@ -515,7 +517,7 @@ class WeirCore(c: WeirConfig) extends Component {
 
   val observing = new Area {
     for (merge <- traceMerge; fifo <- traceFifo) {
-      merge.io.arrival.valid := admit.io.trace.valid && config.traceKinds(0) && traced(admit.io.commit.queue)
+      merge.io.arrival.valid := admit.io.traced
       merge.io.arrival.payload := admit.io.trace.payload
       merge.io.arrives := admit.io.trace.valid
       merge.io.departure.valid := departing.record.valid

@@ -29,7 +29,8 @@ class Admit(c: WeirConfig) extends Component {
     val sharedCells = in(UInt(15 bits))
     val nowNs = in(c.time)
     val arrival = slave(Flow(Arrival(c)))
-    val room = out Bool ()
+    /** the second one is of the next cycle */
+    val room, roomNext = out Bool ()
     /** arrivals of this queue wait */
     val hold = in(Bits(c.queues bits))
     /** arrivals of this queue wait if they find it empty */
@@ -49,10 +50,11 @@ class Admit(c: WeirConfig) extends Component {
     val sharedUsed = in(UInt(15 bits))
 
     val request = master(Flow(PolicyRequest(c)))
-    /** the engine that serves the request's queue, one bit each; none with the limits alone */
+    /** the engine that `request` is for, one bit each; none with the limits alone, or without a request */
     val requestEngine = out(Bits(c.engines.size bits))
     val verdicts = Vec(slave(Flow(PolicyVerdict(c))), c.engines.size)
     val commit = master(Flow(PolicyCommit(c)))
+    /** the engine that `commit` is for, one bit each */
     val commitEngine = out(Bits(c.engines.size bits))
     /** `acts` of `commit`, for its engine: from registers */
     val commitActs = out(Bits(c.engines.size bits))
@@ -67,6 +69,9 @@ class Admit(c: WeirConfig) extends Component {
     val giveDescriptor = master(Flow(c.descriptorId))
     val event = master(Flow(ArrivalEvent(c)))
     val trace = master(Flow(Bits(TraceRecord.width bits)))
+    /** queues whose arrivals are to be recorded; with `trace`: it is one of them */
+    val traces = in(Bits(c.queues bits))
+    val traced = out Bool ()
     /** queues whose policy has jumbo frames that wait pay for one that comes, and that have such ones; a selection can be taken */
     val mred, able = c.jumbo generate in(Bits(c.queues bits))
     val partialRoom = c.jumbo generate (in Bool ())
@@ -78,7 +83,8 @@ class Admit(c: WeirConfig) extends Component {
   val waiting = new StreamFifo(Arrival(c), depth = 32, withAsyncRead = true, withBypass = !c.jumbo)
   waiting.io.push.valid := io.arrival.valid
   waiting.io.push.payload := io.arrival.payload
-  io.room := RegNext(waiting.io.availability > (if (c.jumbo) 2 else 3)) init True
+  io.roomNext := waiting.io.availability > (if (c.jumbo) 2 else 3)
+  io.room := RegNext(io.roomNext) init True
 
   /** The oldest arrival, in a register, so that what depends on its queue starts from flip-flops. The next one comes two cycles
     * after it has gone, soon enough for one in four cycles, and need not be told in the same.
@@ -148,11 +154,11 @@ class Admit(c: WeirConfig) extends Component {
     private val transit = issue.arrival.transit
     when(issue.go && issue.member)(left := left - 1)
     when(issue.go && transit.header)(left := transit.packets)
-    // the frame before has gone: these mean nothing until this one goes
-    when(issue.open && transit.header) {
-      queue := issue.queue
-      sequence := issue.sequence
-      nowNs := io.nowNs
+    /** a cycle after the header has gone; its first packet goes four after it */
+    def headed(header: Context): Unit = {
+      queue := header.request.queue
+      sequence := header.sequence
+      nowNs := header.request.nowNs
     }
     /** a descriptor for each packet and one for what is before them */
     val described = io.descriptors > transit.packets
@@ -215,10 +221,12 @@ class Admit(c: WeirConfig) extends Component {
     val word = Meaningful(valid)(context.asBits)
 
     val late = RegNextWhen(issue.late, issue.open)
-    val asks = valid && !context.member
+    if (c.jumbo) when(valid && context.header)(together.headed(context))
+    private val goes = issue.go && !issue.member
+    val asks = RegNext(goes) init False
     io.request.valid := asks
     io.request.payload := context.request
-    io.requestEngine := context.engine
+    io.requestEngine := RegNext(next.engine & B(engines.size bits, default -> goes)) init 0
     io.enter.valid := asks
     if (c.jumbo) io.enter.packets := context.packets
     io.enter.queue := context.request.queue
@@ -288,7 +296,9 @@ class Admit(c: WeirConfig) extends Component {
       if (flights.size == 1) at(fast)
       else ofSlow.asUInt @@ Mux(ofSlow, at(flights.last).resize(log2Up(places)), at(fast).resize(log2Up(places)))
     private val memory = Mem(Bits(widthOf(request.word) bits), flights.size * places)
-    memory.write(place(request.late, _.written), request.word, request.valid)
+    // requests are four cycles apart: what was written last counts already
+    private val at0 = RegNextWhen(place(issue.late, _.written), issue.open)
+    memory.write(at0, request.word, request.valid)
     private val at = RegNext(place(flights.last.before(4) || flights.last.before(3), _.readNext))
     val found = Context()
     found.assignFromBits(memory.readAsync(at))
@@ -384,6 +394,10 @@ class Admit(c: WeirConfig) extends Component {
     private val acting = chosen(_.exceeded) || !exempt && (verdict.cause =/= Cause.none || verdict.action === Action.drop)
     private val told = if (c.jumbo) due && !known.member else due
     val acts = B(engines.indices.map(n => RegNext(told && acting && engine(n)) init False))
+    val ofEngine = RegNext(engine & B(engines.size bits, default -> told)) init 0
+    /** not of a packet that shares its header's verdict */
+    val own = RegNext(told) init False
+    val traced = RegNext(told && PerQueue.bit(io.traces, known.context.request.queue)) init False
   }
 
   /** Decisions of each queue between s0 and the commit. */
@@ -404,11 +418,11 @@ class Admit(c: WeirConfig) extends Component {
     val accepted = commit.valid && !commit.dropped
     val rejected = commit.valid && commit.dropped
 
-    io.commit.valid := (if (c.jumbo) commit.valid && !commit.context.member else commit.valid)
+    io.commit.valid := commit.own
     io.commit.queue := queue
     io.commit.length := arrival.meta.length
     io.commit.acts := commit.acts.orR
-    io.commitEngine := commit.context.engine
+    io.commitEngine := commit.ofEngine
     io.commitActs := commit.acts
 
     io.link.valid := accepted
@@ -494,7 +508,8 @@ class Admit(c: WeirConfig) extends Component {
       word(commit.evidence.idleSlots),
       commit.context.sequence.asBits
     )
-    io.trace.valid := commit.valid && !commit.context.member
+    io.trace.valid := commit.own
+    io.traced := commit.traced
     io.trace.payload := words.asBits
   }
 

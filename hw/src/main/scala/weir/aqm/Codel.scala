@@ -43,7 +43,7 @@ object CodelEngine extends PolicyEngine("codel") {
 class Codel(c: WeirConfig) extends PolicyUnit(c) {
   import CodelEngine.Phase
 
-  private val words = new LiveWords(c, Codel.registers, io.config)
+  private val words = new LiveWords(c, Codel.registers, ConfigWrite.later(io.config))
 
   val accepted = Delay(io.request.valid, c.fastLatency, init = False)
   io.verdict.valid := accepted

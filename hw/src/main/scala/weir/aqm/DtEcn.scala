@@ -23,7 +23,7 @@ object DtEcnEngine extends PolicyEngine("dtEcn") {
   * Latency: two cycles, delayed to that of the build's fast policies. Throughput: one a cycle. There is no state.
   */
 class DtEcn(c: WeirConfig) extends PolicyUnit(c) {
-  private val words = new LiveWords(c, DtEcn.registers, io.config)
+  private val words = new LiveWords(c, DtEcn.registers, ConfigWrite.later(io.config))
 
   /** the queue with the arrival */
   val t0 = new Area {

@@ -57,7 +57,7 @@ case class Ewma(c: WeirConfig) extends Component {
   decay.io.arrival.empty := io.request.empty
   io.stall := decay.io.stall
 
-  private val words = new LiveWords(c, RedFamily.named("RED_WEIGHT_LO", "RED_WEIGHT_HI", "RED_MIN", "RED_MAX"), RedFamily.later(io.config))
+  private val words = new LiveWords(c, RedFamily.named("RED_WEIGHT_LO", "RED_WEIGHT_HI", "RED_MIN", "RED_MAX"), ConfigWrite.later(io.config))
 
   /** avg' = (retained·avg + kept + share·q + 2^36·base + 2^35) >> 36; no arithmetic in t0, operands come late:
     * normal: retained = 2^36 − 1 − W36, kept = avg, share = W36;  after m ≥ 1 idle slots: retained = A_idle;

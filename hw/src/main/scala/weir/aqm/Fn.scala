@@ -53,7 +53,8 @@ case class FnArrival(c: WeirConfig) extends Bundle {
   * every 4 cycles, of any queue; what is needed longer than 4 cycles moves on through `held`.
   */
 class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
-  private val live = new LiveWords(c, Seq(Fn.control, Fn.time, Fn.roomLow, Fn.roomHigh), io.config)
+  private val told = ConfigWrite.later(io.config)
+  private val live = new LiveWords(c, Seq(Fn.control, Fn.time, Fn.roomLow, Fn.roomHigh), told)
 
   val window = FnWindow(c)
 
@@ -76,14 +77,14 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
   }
   for (n <- 1 to 2) when(stage(4 * n))(held(n) := held(n - 1))
 
-  window.io.config << io.config
+  window.io.config << told
   window.io.request << io.request
   window.io.restart := restart
   /** of the request in t6 to t9, t10 to t13 */
   val place6 = RegNextWhen(window.io.place, stage(5))
   val place10 = RegNextWhen(place6, stage(9))
 
-  acceleration.io.config << io.config
+  acceleration.io.config << told
   acceleration.io.restart := restart
 
   /** K = μT + Qopt − q in 1/16 bytes */
@@ -227,7 +228,7 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
   }
 
   val decision = FnDecision(c)
-  decision.io.config << io.config
+  decision.io.config << told
   decision.io.arriving := stage(9)
   decision.io.arrival := held(2)
   decision.io.entered := place10.entered

@@ -126,12 +126,11 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val rate = RedFamily.scaled(words("RED_IDLE_RATE", hinted))
   }
 
-  /** i·Rm, partial products. It loads for any hint; `moves` and `alive` tell whether that counts, which is known later. */
+  /** i·Rm, partial products. It loads in every cycle; `moves` and `alive` tell whether that counts, which is known later. */
   val c1 = new Area {
-    private val loads = io.hint.valid || again.valid
-    val queue = RegNextWhen(hinted, loads)
-    val idleNs = RegNextWhen(c0.idleNs, loads)
-    val rate = RegNextWhen(c0.rate, loads)
+    val queue = RegNext(hinted)
+    val idleNs = RegNext(c0.idleNs)
+    val rate = RegNext(c0.rate)
     val product = new PartialProducts(idleNs(46 downto 0), rate.mantissa, moves(1))
   }
 

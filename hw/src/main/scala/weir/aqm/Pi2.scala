@@ -39,7 +39,7 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
 
   private val ofTicks = Seq("PI2_TARGET", "PI2_ALPHA", "PI2_BETA", "PI2_MAX")
   val words = new LiveWords(c,
-    Pi2Engine.Pi2.registers.filterNot(r => r.name == "PI2_CTRL" || ofTicks.contains(r.name)), io.config)
+    Pi2Engine.Pi2.registers.filterNot(r => r.name == "PI2_CTRL" || ofTicks.contains(r.name)), ConfigWrite.later(io.config))
   val delay = new QueueDelay(c, io.departure, io.request, io.emptied)
   private def of(bits: Bits, queue: UInt): Bool = PerQueue.bit(bits, queue)
 
@@ -62,6 +62,10 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
     val matrix = Vec((0 until c.queues).map(q => RegNext(B((0 until c.queues).map(pair(q, _)))) init 0))
     val paired = B(matrix.map(_.orR))
     val partner = Vec(matrix.map(m => OHToUInt(m).resize(c.queueWidth)))
+    /** whose probabilities a queue's arrivals meet: its own, or of an L queue its partner's; and it is an L queue without one */
+    val source = Vec((0 until c.queues).map(q => RegNext(
+      Mux(queues(q).low, OHToUInt((0 until c.queues).map(pair(q, _))).resize(c.queueWidth), U(q, c.queueWidth bits)))))
+    val alone = B((0 until c.queues).map(q => RegNext(queues(q).low && !(0 until c.queues).map(pair(q, _)).orR)))
   }
 
   /** What ticks leave, for each classic queue. */
@@ -197,9 +201,9 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
   val t1 = new Area {
     private val queue = io.request.queue
     private val low = of(roles.low, queue)
-    private val source = Mux(low, PerQueue(roles.partner, queue), queue)
+    private val source = PerQueue(roles.source, queue)
     private val state = decisionStates.readAsync(source.resized)
-    private val none = of(fresh.asBits, source) || low && !of(roles.paired, queue)
+    private val none = of(fresh.asBits, source) || of(roles.alone, queue)
     private def unless(value: UInt) = RegNextWhen(Mux(none, U(0, 32 bits), value), stage(0))
     val classic = unless(state.classic)
     val coupled = unless(state.coupled)

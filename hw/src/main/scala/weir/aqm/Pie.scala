@@ -36,7 +36,7 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
   import PiController.fraction
 
   private val ofTicks = Seq("PIE_TARGET", "PIE_ALPHA", "PIE_BETA", "PIE_BURST")
-  val words = new LiveWords(c, PieEngine.Pie.registers.filterNot(r => ofTicks.contains(r.name)), io.config)
+  val words = new LiveWords(c, PieEngine.Pie.registers.filterNot(r => ofTicks.contains(r.name)), ConfigWrite.later(io.config))
   val delay = new QueueDelay(c, io.departure, io.request, io.emptied)
 
   /** What a tick leaves to the next one, and what it leaves to decisions. */

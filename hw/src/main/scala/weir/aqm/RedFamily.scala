@@ -12,14 +12,6 @@ object RedFamily extends PolicyEngine("red") {
   /** The time at which a queue became empty counts from before it selects a policy of the family. */
   override def rests: Boolean = false
 
-  /** Configuration a cycle later: from the host's registers it is far. A reset of the data path does not stop it, as it does not stop an apply. */
-  def later(config: Flow[ConfigWrite]): Flow[ConfigWrite] = {
-    val told = cloneOf(config)
-    told.valid := RegNext(config.valid)
-    told.payload := RegNextWhen(config.payload, config.valid)
-    told
-  }
-
   object Red extends Policy(1, "red", 10) {
     val engine: Option[PolicyEngine] = Some(RedFamily)
     val registers: Seq[Register] = Seq(

@@ -3,7 +3,7 @@ package weir.aqm
 import spinal.core._
 import spinal.lib._
 import weir.{Policy, WeirConfig}
-import weir.csr.QueueUnit
+import weir.csr.{ConfigWrite, QueueUnit}
 
 /** RED, and if they are built ISRED and adaptive RED: the average and the decision, for every queue.
   *
@@ -20,7 +20,7 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
   )
 
   /** a cycle later, but for the decay over idle time, whose hints may come at any time, and ticks: from the host's registers it is far */
-  private val told = RedFamily.later(io.config)
+  private val told = ConfigWrite.later(io.config)
   private val clear = RegNext(io.clear) init 0
 
   val ewma = Ewma(c)
@@ -54,9 +54,9 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
     red.io.previous := ewma.io.previous
   }
 
-  /** `adapt` stands still while no queue is adaptive */
+  /** in the cycle model `adapt` stands still while no queue is adaptive */
   val adaptEnable = c.has(Policy.Ared) generate Bool()
-  val adapt = c.has(Policy.Ared) generate ClockDomain.current.copy(clockEnable = adaptEnable)(AdaptMaxP(c))
+  val adapt = c.has(Policy.Ared) generate Resting.clock(c, adaptEnable)(AdaptMaxP(c))
   if (c.has(Policy.Ared)) {
     adapt.io.nowNs := io.nowNs
     adapt.io.config << io.config

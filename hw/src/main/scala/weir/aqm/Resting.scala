@@ -4,8 +4,9 @@ import spinal.core._
 import spinal.lib._
 import weir.{PolicyEngine, WeirConfig}
 
-/** An engine's unit that stands still while it has nothing to do, by a clock enable: no queue has selected it, none is
-  * being configured, and it is not `attentive`. It rests after [[Resting.linger]] cycles of that.
+/** An engine's unit that rests while it has nothing to do: no queue has selected it, none is
+  * being configured, and it is not `attentive`. It rests after [[Resting.linger]] cycles of that. In the cycle model it stands still then, by a clock
+  * enable; in hardware its clock goes on, for the enable would be a LUT before most of its flip-flops.
   *
   * What it misses is of no consequence: requests and departures are those of queues that have selected it, and the
   * apply that selects it later clears the queue's state. Resting, its outputs are "nothing"; awake, they are the unit's.
@@ -14,7 +15,7 @@ class Resting(c: WeirConfig, engine: PolicyEngine) extends PolicyUnit(c) {
   /** a register by itself: it enables thousands of others */
   private val awake = RegInit(True)
 
-  val unit: PolicyUnit = ClockDomain.current.copy(clockEnable = awake, config = ClockDomain.current.config)(engine.build(c))
+  val unit: PolicyUnit = Resting.clock(c, awake)(engine.build(c))
   unit.setDefinitionName(engine.name.capitalize + "Unit")
   for ((inside, outside) <- unit.io.flatten.zip(io.flatten)) {
     if (inside.isInput) inside := outside
@@ -45,6 +46,12 @@ class Resting(c: WeirConfig, engine: PolicyEngine) extends PolicyUnit(c) {
 object Resting {
   /** longer than any work goes on that is not told of by `busy` */
   val linger = 512
+
+  /** The current clock; in the cycle model it stands still without `enable`. */
+  def clock(c: WeirConfig, enable: Bool): ClockDomain = {
+    val current = ClockDomain.current
+    if (c.gated) current.copy(clockEnable = enable) else current
+  }
 
   /** The unit of an engine; one that has to know of every queue at all times never rests. */
   def unit(c: WeirConfig, engine: PolicyEngine): PolicyUnit =

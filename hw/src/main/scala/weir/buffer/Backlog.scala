@@ -54,9 +54,13 @@ class Backlog(c: WeirConfig) extends Component {
   noIoPrefix()
 
   /** A change comes; one is registered; one has been made. Without one there is nothing to compute. */
-  val comes = io.enter.valid || io.refund.valid || io.leave.valid || (if (c.jumbo) io.joined.valid else False)
+  val comes = io.enter.valid || io.refund.valid || io.leave.valid
   val changes = RegNext(comes) init False
   val changed = RegNext(changes) init False
+  /** of frames */
+  private val framesCome = if (c.jumbo) comes || io.joined.valid else comes
+  private val framesChange = RegNext(framesCome) init False
+  private val framesChanged = RegNext(framesChange) init False
 
   val queues = for (q <- 0 until c.queues) yield new Area {
     private def of(flow: Flow[BacklogChange]) = flow.valid && flow.queue === q
@@ -113,12 +117,12 @@ class Backlog(c: WeirConfig) extends Component {
     val groups = c.jumbo generate new Area {
       val joined = io.joined.valid && io.joined.payload === q
       val change = Reg(SInt(3 bits)) init 0
-      when(comes) {
+      when(framesCome) {
         change := entered.asUInt.resize(3 bits).asSInt -
           (refunded.asUInt +^ (leaving && io.leaveFirst).asUInt +^ joined.asUInt).resize(3 bits).asSInt
       }
       val count = Reg(c.count) init 0
-      when(changes)(count := (count.asSInt + change.resize(c.countWidth bits)).asUInt)
+      when(framesChange)(count := (count.asSInt + change.resize(c.countWidth bits)).asUInt)
     }
     io.fill(q).frames := (if (c.jumbo) groups.count else packets)
     io.fill(q).cells := cells
@@ -136,7 +140,7 @@ class Backlog(c: WeirConfig) extends Component {
 
   val grouped = c.jumbo generate new Area {
     val frames = Reg(UInt(c.countWidth bits)) init 0
-    when(changed)(frames := queues.map(_.groups.count).reduceBalancedTree(_ + _))
+    when(framesChanged)(frames := queues.map(_.groups.count).reduceBalancedTree(_ + _))
     /** jumbo frames in transit that have lost all packets are frames without one */
     private val excess = held.resize(c.countWidth + 1) - frames.resize(c.countWidth + 1)
     val count = RegNext(excess.msb ? U(0, c.countWidth bits) | excess.resize(c.countWidth)) init 0

@@ -48,6 +48,8 @@ class Batch(c: WeirConfig) extends Component {
     val taken, committed, written = Reg(UInt(width + 1 bits)) init 0
     /** entries in use, a cycle late; four are kept for what comes meanwhile */
     val used = RegNext(written - taken) init 0
+    /** `taken` is `written`, from a register */
+    val empty = RegInit(True)
     io.room := used < depth - 4
   }
 
@@ -93,7 +95,7 @@ class Batch(c: WeirConfig) extends Component {
   }
 
   val coming = new Area {
-    val alone = ring.taken === ring.written && !leaving.reading && !leaving.valid
+    val alone = ring.empty && !leaving.reading && !leaving.valid
     val direct = io.push.valid && !io.pushInner && alone && io.ready
     val stored = io.push.valid && !direct
     ram.write(header.completes ? header.place | ring.written.resized, header.completes ? (B(0, Spacing.waitWidth bits) ## False ## True ## header.whole.asBits) | entry,
@@ -102,6 +104,14 @@ class Batch(c: WeirConfig) extends Component {
     when(stored && !io.pushInner)(ring.committed := ring.written + 1)
     when(io.commit)(ring.committed := ring.written)
     when(io.rollback)(ring.written := ring.committed)
+    private val takenThen = ring.taken + leaving.read.asUInt
+    when(io.rollback) {
+      ring.empty := takenThen === ring.committed
+    } elsewhen (stored) {
+      ring.empty := False
+    } elsewhen (leaving.read) {
+      ring.empty := takenThen === ring.written
+    }
   }
 
   io.pop.valid := coming.direct || leaving.goes
@@ -110,5 +120,5 @@ class Batch(c: WeirConfig) extends Component {
   io.popFirst := leaving.first
   io.popWaitNs := leaving.waitNs
   io.together := leaving.valid && leaving.transit
-  io.busy := ring.taken =/= ring.written || leaving.reading || leaving.valid
+  io.busy := !ring.empty || leaving.reading || leaving.valid
 }

@@ -78,7 +78,8 @@ class Partial(c: WeirConfig) extends Component {
   noIoPrefix()
 
   private val words = new LiveWords(c,
-    Seq("MRED_LO", "MRED_HI", "MRED_SLOPE").map(RegisterMap.queue(_)) ++ RedFamily.named("RED_MIN", "RED_FLAGS"), io.config)
+    Seq("MRED_LO", "MRED_HI", "MRED_SLOPE").map(RegisterMap.queue(_)) ++ RedFamily.named("RED_MIN", "RED_FLAGS"),
+    ConfigWrite.later(io.config))
   val list = new JumboList(c)
   list.io.append << io.append
   list.io.departs << io.departs

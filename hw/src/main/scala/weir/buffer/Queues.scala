@@ -264,17 +264,18 @@ class Queues(c: WeirConfig) extends Component {
     val member = RegNextWhen(members.readSync(granted.reads, granted.valid(1)), granted.valid(2))
     private val read = sizes.readSync(granted.reads, granted.valid(1))
     val size = RegNextWhen(read, granted.valid(2))
-    /** of its packets, from registers: what follows from a departure depends on it */
-    private val none = RegNextWhen(read.packets === 0, granted.valid(2))
-    private val one = RegNextWhen(read.packets === 1, granted.valid(2))
+    // from registers: what follows from a departure depends on it
+    private val single = RegNextWhen(read.packets === 1 && !read.transit, granted.valid(2))
+    private val end = Reg(Bool())
 
     val first = granted.first(2)
     /** all packets of a jumbo frame in transit have been dropped */
-    val dead = first && size.transit && none
-    val last = Mux(first, one && !size.transit, walk.left === 0) || dead
+    val dead = RegNextWhen(granted.first(1) && read.transit && read.packets === 0, granted.valid(2))
+    val last = Mux(first, single, end) || dead
     when(walk.steps) {
       walk.known := False
       walk.left := walk.left - 1
+      end := walk.left === 1
     }
     val departs = granted.valid(3) && !granted.partial(2)
     when(departs) {

@@ -75,8 +75,8 @@ class Store(c: WeirConfig) extends Component {
   }
 
   val word = new Area {
-    /** a cell is on its way; also told when no word is offered */
-    val waits = if (c.jumbo) io.packet.cellStart && !frame.failed && !io.available && !io.exhausted else False
+    /** a cell is on its way: all words wait, for what the word is comes late */
+    val waits = if (c.jumbo) !frame.failed && !io.available && !io.exhausted else False
     io.packet.ready := !waits && !jumbo.closes && !jumbo.ends
     val fires = io.packet.fire
     val starts = fires && io.packet.cellStart
@@ -179,7 +179,9 @@ class Store(c: WeirConfig) extends Component {
     val l3 = RegNextWhen(arrival.meta.ipVersion =/= IpVersion.none, arrival.valid && arrival.header)
     val outerEcn = RegNextWhen(arrival.meta.ecn, arrival.valid && arrival.header)
     private val of = Reg(c.queueId)
-    val queue: UInt = Mux(jumbo.transit && !(first && !l3), of, arrival.meta.queue)
+    /** its arrivals are three cycles apart or more, and the first of another frame is two behind `jumbo.ends` */
+    private val follows = RegNext(jumbo.transit && !(first && !l3)) init False
+    val queue: UInt = Mux(follows, of, arrival.meta.queue)
     when(arrival.valid && arrival.header) {
       first := True
       of := arrival.meta.queue

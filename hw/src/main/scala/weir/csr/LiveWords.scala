@@ -15,6 +15,16 @@ case class ConfigWrite(c: WeirConfig) extends Bundle {
 object ConfigWrite {
   /** configuration lies in the first 0x200 bytes of a queue's block */
   val wordWidth = 7
+
+  /** The same a cycle later: from the host's registers it is far, and neither a request nor a departure of the queue comes before that.
+    * A reset of the data path does not stop it, as it does not stop an apply.
+    */
+  def later(config: Flow[ConfigWrite]): Flow[ConfigWrite] = {
+    val told = cloneOf(config)
+    told.valid := RegNext(config.valid)
+    told.payload := RegNextWhen(config.payload, config.valid)
+    told
+  }
 }
 
 /** The live words of some registers for every queue, in distributed RAM: written as an apply copies them, read

@@ -95,7 +95,9 @@ case class StoredWords(c: WeirConfig) extends Component {
 
   io.config.valid := RegNext(copy.reading) init False
   io.config.queue := copy.queue
-  io.config.word := RegNext(RegNext(copy.word))
+  /** of the next cycle's `config` */
+  private val nextWord = RegNext(copy.word)
+  io.config.word := RegNext(nextWord)
   io.config.data := RegNext(io.rdata)
 
   io.initial := initial
@@ -106,7 +108,7 @@ case class StoredWords(c: WeirConfig) extends Component {
     val registers = LiveConfig.queue(c)
     val config = QueueConfig(c)
     for ((_, take) <- registers) take(config, io.config.data)
-    val hit = registers.map { case (name, _) => name -> (io.config.valid && io.config.word === RegisterMap.queue(name).word) }.toMap
+    val hit = registers.map { case (name, _) => name -> (RegNext(copy.reading && nextWord === RegisterMap.queue(name).word) init False) }.toMap
   }
 
   for (q <- 0 until c.queues) {

@@ -24,10 +24,24 @@ class TraceMerge(c: WeirConfig) extends Component {
     * four cycles and four more, so that no more than six departures wait. Behind an arrival every s cycles there are gaps enough for any s of 4 and
     * more: with s = 5 three in ten cycles, for every second arrival is taken a cycle later.
     */
-  val departure = StreamFifo(DepartureRecord(c), 8, latency = 1)
-  departure.io.push << io.departure.toStream
+  val departure = new Area {
+    private val records = Mem(DepartureRecord(c), 8)
+    private val write, read = Reg(UInt(3 bits)) init 0
+    val waits = RegInit(False)
+    records.write(write, io.departure.payload, io.departure.valid)
+    val pop = Stream(DepartureRecord(c))
+    pop.valid := waits
+    pop.payload := records.readAsync(read)
+    when(io.departure.valid)(write := write + 1)
+    when(pop.fire)(read := read + 1)
+    when(io.departure.valid) {
+      waits := True
+    } elsewhen (pop.fire) {
+      waits := read + 1 =/= write
+    }
+  }
   /** behind its memory, whose address reaches as many bits as the records have */
-  val left = departure.io.pop.m2sPipe()
+  val left = departure.pop.m2sPipe()
 
   val tick = io.tick.stage()
 

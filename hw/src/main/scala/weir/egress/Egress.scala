@@ -237,7 +237,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     groups.io.push.valid := alone || sums.io.group.valid
     groups.io.push.payload := sums.io.group.payload
     when(alone)(groups.io.push.grouped := False)
-    io.group << groups.io.pop
+    // its first word is two cycles away: what depends on the group starts from flip-flops
+    io.group << groups.io.pop.m2sPipe()
     gone := io.left
   }
 

@@ -35,6 +35,7 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
   dut.io.hold := hold
   dut.io.stall := any(Bits(c.queues bits))
   dut.io.draw := any(UInt(c.drawWidth bits))
+  dut.io.traces := any(Bits(c.queues bits))
   for (port <- dut.io.verdicts) {
     val verdict = any(Flow(PolicyVerdict(c)))
     assume(verdict.cause <= Cause.forced)

@@ -27,6 +27,8 @@ class Ingress(c: WeirConfig) extends Component {
     val word = master(Flow(IngressWord(c)))
     val end = master(Flow(IngressEnd(c)))
     val hint = master(Flow(IngressHint(c)))
+    /** `hint` is valid in the next cycle */
+    val hinting = out Bool ()
     /** a frame is open or something is in flight */
     val busy = out Bool()
   }
@@ -153,7 +155,8 @@ class Ingress(c: WeirConfig) extends Component {
     val column = io.config.dscpQueue.grouped(8)
       .map(g => RegNextWhen(Vec(g)(parse.dscp(2 downto 0).asUInt), decided)).toSeq
     val row = RegNextWhen(parse.dscp(5 downto 3).asUInt, decided)
-    val valid = RegNext((early || late) && !io.discard) init False
+    io.hinting := (early || late) && !io.discard
+    val valid = RegNext(io.hinting) init False
     val queue = RegNextWhen(late ? built(Vec(column)(row)) | place.defaultQueue, early || late)
     io.hint.valid := valid
     io.hint.queue := queue

@@ -42,6 +42,7 @@ class Pack(c: WeirConfig) extends Component {
   header.io.config := io.config
   header.io.group << realign.io.opened
   header.io.word << realign.io.headerWord
+  header.io.loads := realign.io.headerMay
   header.io.enough := realign.io.enough
   realign.io.headerBusy := header.io.busy
 

@@ -23,6 +23,8 @@ class PackHeader(c: WeirConfig) extends Component {
     val group = slave(Flow(PackGroup(c)))
     val config = in(PackConfig())
     val word = slave(Flow(PackHeaderWord(c)))
+    /** in each cycle in which `word` is valid, and none before the beats of the frame before have been passed on but those of its table: it is loaded */
+    val loads = in Bool ()
     /** the frame can be begun; not before the third word */
     val enough = in Bool ()
     val step = master(Flow(PackTableStep()))
@@ -129,7 +131,8 @@ class PackHeader(c: WeirConfig) extends Component {
     io.step.take := (table.active || behind) ? U(2, 2 bits) | (first && outer.odd).asUInt.resize(2)
   }
 
-  when(io.word.valid) {
+  // until a word is there its place is loaded over and over
+  when(io.loads) {
     for (n <- 0 until 12) when(io.word.index === n / 4)(outer.quads(n) := io.word.data(32 * (n % 4), 32 bits))
   }
   when(beat.fire && header.active) {

@@ -20,7 +20,10 @@ class PackRealign(c: WeirConfig) extends Component {
     /** the header of the group before has not been passed on */
     val headerBusy = in Bool ()
     val opened = master(Flow(PackGroup(c)))
+    /** its index and data stand before it is valid, too */
     val headerWord = master(Flow(PackHeaderWord(c)))
+    /** `headerWord` may be valid in this cycle, as registers tell */
+    val headerMay = out Bool ()
     /** so many words of the group are there that it can be begun */
     val enough = out Bool ()
     /** of a jumbo frame in transit */
@@ -125,7 +128,8 @@ class PackRealign(c: WeirConfig) extends Component {
         needed := ((group.packets >> 2) +^ (group.packets >> 3)).resize(needed.getWidth) + 4
       }
     }
-    io.headerWord.valid := takes && isFirst && place =/= 3 && !frame.transit
+    io.headerMay := taking && isFirst && place =/= 3 && !frame.transit
+    io.headerWord.valid := takes && io.headerMay
     io.headerWord.index := place
     io.headerWord.data := io.word.data
     private val enough = takes && needed =/= 0 && (needed === 1 || ends)
@@ -136,6 +140,7 @@ class PackRealign(c: WeirConfig) extends Component {
 
   /** A group's words, each with its bytes at their places. */
   val stage = new Area {
+    // What loads with `taking` means something if `takes` made it valid: whether there is a word is known later.
     /** turns a word by 0 to 3 times so many bytes; the cycle model does so with `takes` only */
     private def turn(word: Bits, times: UInt, bytes: Int): Bits = {
       val result = Bits(c.wordWidth bits).assignDontCare()
@@ -144,7 +149,7 @@ class PackRealign(c: WeirConfig) extends Component {
       })
       result
     }
-    val data = RegNextWhen(turn(turn(io.word.data, packet.turn(3 downto 2), 4), packet.turn(1 downto 0), 1), takes)
+    val data = RegNextWhen(turn(turn(io.word.data, packet.turn(3 downto 2), 4), packet.turn(1 downto 0), 1), taking)
     /** no word of the frame has left */
     val fresh = Reg(Bool())
     /** bytes that the words before have filled */
@@ -153,14 +158,16 @@ class PackRealign(c: WeirConfig) extends Component {
     val lastBytes = Reg(UInt(4 bits))
 
     when(turned.free)(turned.valid := False)
-    when(takes) {
-      turned.valid := True
+    when(taking) {
       below := False ## B(for (lane <- 0 until 15) yield packet.fill > lane)
       emits := packet.full || packet.ends
       jumbo := fresh && !frame.transit
       transit := fresh && frame.transit
       last := packet.ends && !packet.over
       lastBytes := packet.sum(3 downto 0)
+    }
+    when(takes) {
+      turned.valid := True
       when(packet.full || packet.ends)(fresh := False)
       turned.rest := packet.ends && packet.over
       turned.restBytes := packet.sum(3 downto 0)

@@ -310,7 +310,8 @@ class FlowGroups(c: WeirConfig) extends Component {
     private val settings = RegNext(io.l3 ## io.tick)
     /** for as long as a packet that was looked at before the change may come */
     private val changes = new weir.Steps(settings =/= (io.l3 ## io.tick), 8)
-    private val changed = changes.passed.orR
+    /** one of its steps from the first on, from a register */
+    private val changed = RegNext((0 until 8).map(changes(_)).orR) init False
     for ((list, q) <- order.zipWithIndex) {
       val here = valid && link.queue === q
       list.opens := here && !io.link.joins

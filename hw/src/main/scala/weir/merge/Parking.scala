@@ -80,16 +80,16 @@ class Parking(c: WeirConfig) extends Component {
   val queues = for (q <- 0 until c.queues) yield new Area {
     /** classes of the groups, the oldest first; a group that has just been closed or parked still or not yet */
     val order = Vec.fill(c.classes)(Reg(c.classId))
-    val count = Reg(UInt(c.classWidth + 1 bits)) init 0
+    /** places of `order` that are taken: the first ones */
+    val filled = Reg(Bits(c.classes bits)) init 0
     private def mine(places: Bits): Bits = places(q * c.classes, c.classes bits)
     val here = mine(parked)
     val closesAll = io.closeAll(q) && here.orR
     val emptying = RegInit(False)
-    when(mine(stale) === 0)(emptying := False)
-    when(closesAll) {
-      emptying := True
-      mine(stale) := here
-    }
+    /** it is, in the next cycle */
+    val empties = closesAll || emptying && mine(stale).orR
+    emptying := empties
+    when(closesAll)(mine(stale) := here)
     private val deadlines = Mem(c.time, c.classes)
 
     private val moves = gone.valid && gone.queue === q
@@ -97,20 +97,23 @@ class Parking(c: WeirConfig) extends Component {
     val goes = moves && !closed
     val adds = came.valid && came.place.queue === q
     deadlines.write(came.place.klass, came.deadline, adds)
-    private val all = (0 until c.classes).map(n => order(n) === gone.klass && n < count)
+    private val all = (0 until c.classes).map(n => order(n) === gone.klass && filled(n))
     /** those from the removed one on move up */
     private val shifts = (0 until c.classes).map(n => moves && all.take(n + 1).orR)
-    private val end = count - moves.asUInt
+    private val more = filled(c.classes - 2 downto 0) ## True
+    private val fewer = False ## filled(c.classes - 1 downto 1)
+    /** the place of one that comes */
+    private val end = Mux(moves, filled & ~fewer, more & ~filled)
     for (n <- 0 until c.classes) {
       when(shifts(n))(order(n) := (if (n + 1 < c.classes) order(n + 1) else order(n)))
-      when(adds && end === n)(order(n) := came.place.klass)
+      when(adds && end(n))(order(n) := came.place.klass)
     }
-    count := end + adds.asUInt
+    when(adds && !moves)(filled := more)
+    when(moves && !adds)(filled := fewer)
 
     /** The oldest, its deadline, one and two cycles later; not what was parked after it was looked at. */
     val oldest = new Area {
-      private val there = count =/= 0
-      val valid1 = RegNext(there && !goes) init False
+      val valid1 = RegNext(filled(0) && !goes) init False
       val class1 = RegNext(order(0))
       val deadline1 = RegNext(deadlines.readAsync(order(0)))
       /** parked a cycle ago, or two: what was read is the deadline of the group before it */
@@ -132,6 +135,20 @@ class Parking(c: WeirConfig) extends Component {
 
   /** Nothing overtakes the groups of a queue that is emptied: what is put meanwhile waits here. All that is parked is older. */
   val waiting = new StreamFifo(Append(c), 64, withAsyncRead = true)
+  /** something waits: `waiting`'s `pop.valid` from a register */
+  val some = new Area {
+    val there = RegInit(False)
+    private val count = Reg(UInt(7 bits)) init 0
+    private val comes = waiting.io.push.fire
+    private val goes = there && waiting.io.pop.ready
+    when(comes && !goes)(count := count + 1)
+    when(goes && !comes)(count := count - 1)
+    when(comes) {
+      there := True
+    } elsewhen (goes) {
+      there := count =/= 1
+    }
+  }
   /** what comes in this cycle */
   val coming = new Area {
     val after = io.put.m2sPipe
@@ -146,8 +163,8 @@ class Parking(c: WeirConfig) extends Component {
     }
     when(late)(flow.payload := after.payload)
   }
-  val draining = queues.map(_.emptying).orR
-  val free = !draining && !waiting.io.pop.valid
+  val draining = RegNext(queues.map(_.empties).orR) init False
+  val free = !draining && !some.there
   io.closing := !free
   val passes = free && !queues.map(_.closesAll).orR
   waiting.io.push.valid := coming.flow.valid && !passes
@@ -163,20 +180,21 @@ class Parking(c: WeirConfig) extends Component {
     /** found in the cycle before; while one leaves, it would be the same again */
     val found = RegNext(due.orR && !io.leaving.valid) init False
     val place = RegNext(oldest)
-    val id = RegNext(heads.readAsync(oldest.index))
+    val id = heads.readAsync(place.index)
     private val drains = RegNext(draining)
     /** it has been closed in the cycle in which it was found; its place may have another group already */
     private val lost = closed && gone.payload === place
     /** a close in the same cycle may be of the same group */
-    val now = found && !lost && drains === draining && !closes.valid && (draining || !waiting.io.pop.valid && !coming.flow.valid)
+    val now = found && !lost && drains === draining && !closes.valid && (draining || !some.there && !coming.flow.valid)
     io.leaving.valid := now
     io.leaving.payload := place
   }
 
-  io.append.valid := leaving.now || waiting.io.pop.fire || coming.flow.valid && passes
+  private val follows = some.there && !draining
+  io.append.valid := leaving.now || follows || coming.flow.valid && passes
   io.append.queue := leaving.place.queue
   io.append.id := leaving.id
-  when(waiting.io.pop.fire)(io.append.payload := waiting.io.pop.payload)
+  when(follows)(io.append.payload := waiting.io.pop.payload)
   when(free && coming.flow.valid)(io.append.payload := coming.flow.payload)
-  io.busy := waiting.io.pop.valid || draining || came.valid || gone.valid || coming.late
+  io.busy := some.there || draining || came.valid || gone.valid || coming.late
 }
