@@ -168,7 +168,7 @@ class Bench(PiBench):
         """Hold the queue, write its words, apply; others go on. No departure meanwhile: its registers change."""
         while self.n - self.requested[queue] < LATENCY + 2:
             await self.traffic(Style(), hold=queue)
-        self.held[queue] = 1
+        self.held[queue], self.held_since[queue] = 1, self.n
         self.writes.extend((queue, at // 4, data) for at, data in words_of(params, self.rng).items())
         while self.writes:
             await self.traffic(Style(), hold=queue)

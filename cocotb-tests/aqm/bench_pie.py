@@ -119,7 +119,7 @@ class Bench(PiBench):
         """Hold the queue, write its words, apply; others go on."""
         while self.n - self.requested[queue] < LATENCY + 2:
             await self.traffic(Style(queues=tuple(q for q in range(QUEUES) if q != queue)), hold=queue)
-        self.held[queue] = 1
+        self.held[queue], self.held_since[queue] = 1, self.n
         self.writes.extend((queue, at // 4, data) for at, data in words_of(params, self.rng).items())
         others = Style(queues=tuple(q for q in range(QUEUES) if q != queue))
         while self.writes:
@@ -299,7 +299,11 @@ async def applies_around_a_deadline(dut: Any) -> None:
         deadline = bench.deadlines[q].deadline(DEFAULTS.interval)
         bench.now = (deadline - 20 * CYCLE_NS) % TIME
         bench.event = bench.n
-        await bench.rest(20 + offset)
+        await bench.rest(19 + offset)
+        bench.held[q], bench.held_since[q] = 1, bench.n
+        bench.writes.extend((q, at // 4, data) for at, data in list(bench.words(q).items())[:1])
+        await bench.cycle()
+        bench.held[q] = 0
         await bench.cycle(applied=1 << q)
         await bench.rest(120)
     assert bench.seen["ticks"] > 20

@@ -58,6 +58,7 @@ class Bench:
         if available:
             assert len(self.free) > 1, "the sentinel is on offer"
             assert dut.exhausted.value == 0
+        assert dut.known.value == (available or dut.exhausted.value == 1)
         if dut.exhausted.value == 1:
             assert len(self.free) == 1, "says that no cell is free"
         if available and dut.take.value == 1:

@@ -66,7 +66,7 @@ class Bench:
             end_valid=0,
             jumbo_valid=0,
             available=1,
-            exhausted=0,
+            known=1,
             cell_1=0,
             room=1,
             end_payload_header=0,
@@ -108,7 +108,7 @@ class Bench:
         await RisingEdge(dut.clk)
         self.cycle += 1
         dut.cell_1.value = self.next_cell
-        dut.available.value, dut.exhausted.value = 1, 0
+        dut.available.value, dut.known.value = 1, 1
         return fired
 
     async def send(self, frame: Frame, spacing: int, full: float = 0.0, waiting: bool = False) -> None:
@@ -121,12 +121,11 @@ class Bench:
             dut.packet_payload_cellStart.value, dut.packet_payload_index.value = int(n % 4 == 0), n % 4
             if n % 4 == 0:
                 lacking = rng.random() < self.exhausted
-                dut.exhausted.value = int(lacking)
                 if not lacking and rng.random() < self.shortage:
                     lacking = not waiting
                     if waiting and not frame.lost:
                         for _ in range(rng.randrange(1, 6)):
-                            dut.available.value = 0
+                            dut.available.value = dut.known.value = 0
                             assert not await self.step(), "takes a word for which there is no cell yet"
                 dut.available.value = int(not lacking)
                 if lacking or frame.lost:

@@ -130,7 +130,7 @@ class WeirCore(c: WeirConfig) extends Component {
     }
     store.io.cell := freeList.io.cell
     store.io.available := freeList.io.available
-    store.io.exhausted := freeList.io.exhausted
+    store.io.known := freeList.io.known
     store.io.room := batch.map(_.io.room).getOrElse(admit.io.room)
     freeList.io.take := store.io.take
     freeList.io.rollback << store.io.rollback
@@ -415,9 +415,17 @@ class WeirCore(c: WeirConfig) extends Component {
     egress.io.word << cells.io.word
     freeList.io.lookup << egress.io.lookup
     egress.io.next << freeList.io.next
+    /** what is being reset shows nothing; `ready` is no business of the reset */
+    def unresetting[T <: Data](beat: Stream[T]): Stream[T] = {
+      val shown = cloneOf(beat)
+      shown.valid := beat.valid && !pathReset
+      shown.payload := beat.payload
+      beat.ready := shown.ready
+      shown
+    }
     for (unit <- rewrite) {
       unit.io.input << egress.io.beat
-      closer.io.s_axis << unit.io.m_axis.haltWhen(pathReset)
+      closer.io.s_axis << unresetting(unit.io.m_axis)
     }
     for (unit <- pack) {
       unit.io.group << egress.io.group
@@ -430,7 +438,7 @@ class WeirCore(c: WeirConfig) extends Component {
       egress.io.grouped := backlog.io.grouped
       egress.io.entriesFit := unit.io.room
       egress.io.tick := config.jumboTick
-      closer.io.s_axis << unit.io.beat.haltWhen(pathReset)
+      closer.io.s_axis << unresetting(unit.io.beat)
     }
     io.m_axis << closer.io.m_axis
     /** a frame is being turned into beats */
@@ -492,12 +500,13 @@ class WeirCore(c: WeirConfig) extends Component {
 
   /** What a policy's tick leaves behind: a trace record. */
   val ticking = c.trace generate new ClockingArea(domain) {
-    /** The last tick of an engine, until its record is on its way. */
+    /** A tick of an engine, until its record is on its way. Hardware loads whatever is there until one comes. */
     class Kept(source: Flow[PolicyTick]) extends Area {
       val stream = Stream(PolicyTick(c))
       val waiting = RegInit(False)
+      private val free = !waiting || stream.ready
       stream.valid := waiting
-      stream.payload := RegNextWhen(source.payload, source.valid)
+      stream.payload := RegNextWhen(source.payload, if (c.gated) free && source.valid else free)
       val lost = source.valid && waiting && !stream.ready
       when(stream.ready)(waiting := False)
       when(source.valid)(waiting := True)

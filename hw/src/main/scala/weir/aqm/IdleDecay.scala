@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Steps, WeirConfig}
+import weir.{Loaded, Steps, WeirConfig}
 import weir.csr.{ConfigWrite, LiveWords}
 
 /** Computes `A_idle ≈ (1−w)^(m+1)·2^36` while a frame is still coming in (docs/modules/ewma.md).
@@ -126,11 +126,12 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val rate = RedFamily.scaled(words("RED_IDLE_RATE", hinted))
   }
 
-  /** i·Rm, partial products. It loads in every cycle; `moves` and `alive` tell whether that counts, which is known later. */
+  /** i·Rm, partial products. `moves` and `alive` tell whether what is loaded counts, which is known later. */
   val c1 = new Area {
-    val queue = RegNext(hinted)
-    val idleNs = RegNext(c0.idleNs)
-    val rate = RegNext(c0.rate)
+    private val loads = io.hint.valid || again.valid
+    val queue = Loaded(c, hinted, loads)
+    val idleNs = Loaded(c, c0.idleNs, loads)
+    val rate = Loaded(c, c0.rate, loads)
     val product = new PartialProducts(idleNs(46 downto 0), rate.mantissa, moves(1))
   }
 

@@ -32,7 +32,7 @@ object Pi2Engine extends PolicyEngine("pi2") {
   * (docs/modules/pi2.md).
   *
   * Latency: the verdict is valid `c.fastLatency` cycles after its request (it is made in three), the verdict of a departure two cycles after
-  * it. Throughput: a request every 4 cycles. A tick takes at most 95 cycles. At reset, and when cleared, p' is 0.
+  * it. Throughput: a request every 4 cycles. A tick takes at most 96 cycles. At reset, and when cleared, p' is 0.
   */
 class Pi2(c: WeirConfig) extends PolicyUnit(c) {
   import PiController.fraction
@@ -166,8 +166,10 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
     }
     val none = RegNext(base === 0 && controller.io.undelayed)
     val t1 = RegNext(t0) init False
-    private val takes = t1 && !abandoned && !disturbed
-    when(t1)(busy := False)
+    /** from a register: a word that comes in that very cycle, the first of an apply, is too late to make the tick void */
+    private val takes = RegNext(t1 && !abandoned && !disturbed) init False
+    val t2 = RegNext(t1) init False
+    when(t2)(busy := False)
 
     val tickState = TickState()
     tickState.base := base
@@ -188,7 +190,7 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
       (sleeping ## state.overCoupled ## state.overClassic ## base(fraction - 33 downto 0)).resize(32),
       delayNs.asBits,
       state.classic.asBits
-    ), t1)
+    ), t2)
   }
   for (q <- 0 until c.queues) when(io.clear(q))(fresh(q) := True)
   io.busy := timer.io.busy || tick.busy || io.tick.valid

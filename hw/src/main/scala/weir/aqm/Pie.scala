@@ -29,7 +29,7 @@ object PieEngine extends PolicyEngine("pie") {
   * (docs/modules/pie.md).
   *
   * Latency: the verdict is valid `c.fastLatency` cycles after its request (it is made in three). Throughput: a
-  * request every 4 cycles. A tick takes at most 94 cycles. At reset, and when cleared, a queue has p = 0 and its
+  * request every 4 cycles. A tick takes at most 95 cycles. At reset, and when cleared, a queue has p = 0 and its
   * whole burst allowance.
   */
 class Pie(c: WeirConfig) extends PolicyUnit(c) {
@@ -118,10 +118,12 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
     val still = RegNextWhen(burst === oldBurst, t2)
     val burstLeft = RegNextWhen(burst =/= 0, t2)
     val t3 = RegNext(t2) init False
-    private val takes = t3 && !abandoned && !disturbed
+    /** from a register: a word that comes in that very cycle, the first of an apply, is too late to make the tick void */
+    private val takes = RegNext(t3 && !abandoned && !disturbed) init False
     /** the tick changed nothing, and the next will find the same */
     private val rests = none && still && controller.io.undelayed
-    when(t3)(busy := False)
+    val t4 = RegNext(t3) init False
+    when(t4)(busy := False)
 
     val tickState = TickState()
     tickState.low := next(fraction - 33 downto 0)
@@ -146,7 +148,7 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
       (sleeping ## decisionState.calm ## next(fraction - 33 downto 0)).resize(32),
       delayNs.asBits,
       burst.asBits
-    ), t3)
+    ), t4)
     io.tick.words := record
   }
   for (q <- 0 until c.queues) when(io.clear(q))(fresh(q) := True)

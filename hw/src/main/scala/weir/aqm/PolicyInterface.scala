@@ -134,7 +134,7 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
   val selected = in(Bits(c.queues bits))
   /** [[weir.csr.QueueUnit]] of each queue */
   val unit = in(Vec(UInt(2 bits), c.queues))
-  /** pulse: the words of that queue have been copied */
+  /** pulse: the words of that queue have been copied, the last one in the cycle before */
   val applied = in(Bits(c.queues bits))
   /** pulse, with or after `applied`: the queue's state starts anew (its policy or unit has changed) */
   val clear = in(Bits(c.queues bits))

@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Loaded, WeirConfig}
 
 /** A word to be written: the `index`-th of its cell. */
 case class CellWrite(c: WeirConfig) extends Bundle {
@@ -39,14 +39,14 @@ class CellStore(c: WeirConfig) extends Component {
 
   val writing = new Area {
     val valid = RegNext(io.write.valid) init False
-    val address = RegNextWhen(io.write.cell @@ io.write.index, io.write.valid)
-    val data = RegNextWhen(io.write.data, io.write.valid)
+    val address = Loaded(c, io.write.cell @@ io.write.index, io.write.valid)
+    val data = Loaded(c, io.write.data, io.write.valid)
     for ((slice, bits) <- slices zip data.subdivideIn(sliceWidth bits)) slice.write(address, bits, valid)
   }
 
   val reading = new Area {
     val valid = RegNext(io.read.valid) init False
-    val address = RegNextWhen(io.read.cell @@ io.read.index, io.read.valid)
+    val address = Loaded(c, io.read.cell @@ io.read.index, io.read.valid)
     val data = Cat(slices.map(_.readSync(address, valid)))
     val answered = RegNext(valid) init False
     io.word.valid := RegNext(answered) init False

@@ -27,6 +27,8 @@ class FreeList(c: WeirConfig) extends Component {
     val available = out Bool ()
     /** there is none; without `available`, one is on its way otherwise */
     val exhausted = out Bool ()
+    /** either of them, from a register */
+    val known = out Bool ()
     /** takes `cell`; only with `available` */
     val take = in Bool ()
     /** gives back the cells taken last, all since `first`, with `take` low */
@@ -121,6 +123,10 @@ class FreeList(c: WeirConfig) extends Component {
       allocate.last := io.rollback.first
       allocate.reading := False
     }
+    private val knownThen = Mux(io.rollback.valid, U(1, 2 bits), Mux(arrived || io.take, left + arrived.asUInt, allocate.known))
+    private val comparedThen = !arrived || io.free.valid || io.rollback.valid
+    val told = RegNext(knownThen(1) || knownThen(0) && comparedThen) init True
+    io.known := told
   }
 
   val lookup = new Area {

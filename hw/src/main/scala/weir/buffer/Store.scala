@@ -26,8 +26,8 @@ class Store(c: WeirConfig) extends Component {
     val abort = out Bool ()
     val cell = in(c.cellId)
     val available = in Bool ()
-    /** no cell is free; without `available`, one is on its way otherwise */
-    val exhausted = in Bool ()
+    /** whether a cell is free; one is on its way otherwise */
+    val known = in Bool ()
     val take = out Bool ()
     val rollback = master(Flow(Rollback(c)))
     val write = master(Flow(CellWrite(c)))
@@ -76,7 +76,7 @@ class Store(c: WeirConfig) extends Component {
 
   val word = new Area {
     /** a cell is on its way: all words wait, for what the word is comes late */
-    val waits = if (c.jumbo) !frame.failed && !io.available && !io.exhausted else False
+    val waits = if (c.jumbo) !frame.failed && !io.known else False
     io.packet.ready := !waits && !jumbo.closes && !jumbo.ends
     val fires = io.packet.fire
     val starts = fires && io.packet.cellStart

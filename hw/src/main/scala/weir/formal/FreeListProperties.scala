@@ -150,6 +150,7 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
   when(running) {
     // none twice
     when(taking)(assert(owners(dut.io.cell) === free))
+    assert(dut.io.known === (dut.io.available || dut.io.exhausted))
     // free + held = all; `count` is that of the cycle before the last one, `change` what comes to it
     assert(dut.io.count + change.asUInt.resize(c.cellWidth) === (freeCells - 1).resize(c.cellWidth))
     // a lookup inside a chain gives the chain's next cell
