@@ -8,8 +8,8 @@ twice as long in that step, and what comes after it does not find back. Here all
 2. Sites for RAMs, then for multipliers, such that the sum of what their wires get longer by is the least (an assignment problem).
 3. Again from 1 with those where they are, until the wires do not become shorter by a percent.
 
-Wires are measured as half the perimeter around a net's pins, in tiles. Only the RAMs' and multipliers' places are kept, as attributes
-`BEL` of the netlist.
+Wires are measured as half the perimeter around a net's pins, in tiles. The RAMs' and multipliers' places are kept, as attributes
+`BEL` of the netlist; those of the other cells tell where copies are worth it (`copies.py`).
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ TILE = 24
 """units of area: a tile has eight LUT4 of 2 and eight flip-flops of 1"""
 AREAS = {"LUT4": 2, "TRELLIS_FF": 1, "CCU2C": 5, "TRELLIS_DPR16X4": 14, "DP16KD": TILE, "MULT18X18D": TILE}
 """what is not here takes 1"""
+CORE = "core."
+"""names of the cells that may have copies begin with that: not those of what is around the core"""
 LARGEST_NET = 600
 """pins; clocks and resets have wires of their own"""
 ENOUGH = 0.99
@@ -63,7 +65,7 @@ class FloorplanError(Exception):
 @dataclass(frozen=True)
 class Floorplan:
     """How many cells were given a site, the length of all wires, in tiles, with those anywhere and at their sites, and how many
-    copies of flip-flops were made.
+    copies of cells were made.
     """
 
     cells: int
@@ -154,7 +156,7 @@ def place(cells: dict[str, dict[str, Any]], effort: int = 3) -> Floorplan:
 
 
 def arrange(cells: dict[str, dict[str, Any]], effort: int = 3) -> tuple[Floorplan, dict[str, tuple[float, float]]]:
-    """The same; also returns column and row of all cells in the last global placement."""
+    """The same; also returns column and row of all cells in the placement that the sites are of."""
     names = list(cells)
     kinds = [cells[name]["type"] for name in names]
     chosen = {kind: [n for n, k in enumerate(kinds) if k == kind] for kind in SITES}
@@ -166,7 +168,8 @@ def arrange(cells: dict[str, dict[str, Any]], effort: int = 3) -> tuple[Floorpla
         return Floorplan(0, 0.0, 0.0), {}
     nets = Nets([cells[name] for name in names])
     circuit = circuit_of(kinds, nets)
-    free, best, sites = 0.0, float("inf"), {}
+    free, best, sites = 0.0, float("inf"), dict[int, str]()
+    chosen_places = np.zeros((len(names), 2))
     for turn in range(MOST_ROUNDS):
         with quiet():
             circuit.place_global(effort)
@@ -183,7 +186,7 @@ def arrange(cells: dict[str, dict[str, Any]], effort: int = 3) -> tuple[Floorpla
                 found[ones[n]] = SITES[kind][site][2]
         length = nets.length(places)
         if length < best:
-            sites = found
+            sites, chosen_places = found, places
         if length > ENOUGH * best:
             best = min(best, length)
             break
@@ -192,15 +195,15 @@ def arrange(cells: dict[str, dict[str, Any]], effort: int = 3) -> tuple[Floorpla
         hold(circuit, [kind in SITES or kind in ("TRELLIS_IO", "DCCA") for kind in kinds])
     for n, bel in sites.items():
         cells[names[n]]["attributes"]["BEL"] = bel
-    last = {name: (float(x), float(y)) for name, (x, y) in zip(names, places, strict=True)}
-    return Floorplan(movable, free, best), last
+    at_end = {name: (float(x), float(y)) for name, (x, y) in zip(names, chosen_places, strict=True)}
+    return Floorplan(movable, free, best), at_end
 
 
 def floorplan(netlist: Path, top: str) -> Floorplan:
-    """The same in a netlist that yosys wrote for `synth_ecp5 -json`, in place, and copies of flip-flops with far loads."""
+    """The same in a netlist that yosys wrote for `synth_ecp5 -json`, in place, and copies of cells with far loads."""
     design = json.loads(netlist.read_text())
     module = design["modules"][top]
     plan, at = arrange(module["cells"])
-    plan = replace(plan, copies=spread(module, at) if at else 0)
+    plan = replace(plan, copies=spread(module, at, CORE) if at else 0)
     netlist.write_text(json.dumps(design))
     return plan

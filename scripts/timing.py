@@ -279,7 +279,7 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
             raise TimingError(f"{module} does not fit {DEVICE}: {error}") from None
         print(
             f"{plan.cells} RAMs and multipliers have their places, wires {plan.free:.0f} to {plan.placed:.0f} tiles; "
-            f"{plan.copies} copies of flip-flops with far loads",
+            f"{plan.copies} copies of cells with far loads",
             flush=True,
         )
         _, outside = cells_of(work / "netlist.json")

@@ -132,6 +132,9 @@ class Bench:
                     frame.lost = True
                 else:
                     frame.mine.append(self.next_cell)
+            elif waiting and not frame.lost:
+                # whether there is another cell is of no consequence to a word in the midst of one
+                dut.available.value = dut.known.value = rng.randrange(2)
             if last:
                 self.end(frame, full)
             assert await self.step(), "a word is not taken"

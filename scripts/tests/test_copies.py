@@ -86,7 +86,7 @@ def test_each_load_has_a_flip_flop_with_the_same_inputs() -> None:
 
 @pytest.mark.parametrize(
     "loads, kind, at",
-    [(32, "TRELLIS_FF", CORNERS), (100, "LUT4", CORNERS), (100, "TRELLIS_FF", [(60.0, 40.0), (66.0, 48.0)])],
+    [(32, "TRELLIS_FF", CORNERS), (100, "DP16KD", CORNERS), (100, "TRELLIS_FF", [(60.0, 40.0), (66.0, 48.0)])],
 )
 def test_few_loads_near_loads_and_other_cells_stay_as_they_are(
     loads: int, kind: str, at: list[tuple[float, float]]
@@ -101,3 +101,40 @@ def test_what_a_port_shows_stays_as_it_is() -> None:
     module = star(100)
     module["ports"]["out"] = {"direction": "output", "bits": [10]}
     assert copies.spread(module, places(module, CORNERS)) == 0
+
+
+def test_a_lut_between_a_flip_flop_and_its_loads_is_copied_too() -> None:
+    """Forty LUTs' worth of loads in each corner: their LUT gets four, and the flip-flop before those stays one."""
+    module = star(0)
+    cells = module["cells"]
+    cells["gate"] = cell("LUT4", {"A": "input", "B": "input", "Z": "output"}, A=10, B=3, Z=500)
+    for n in range(120):
+        cells[f"to{n}"] = cell("LUT4", {"A": "input", "Z": "output"}, A=500, Z=501 + n)
+    at = places(module, CORNERS)
+    assert copies.spread(module, at) == 3
+    gates = {name: c for name, c in cells.items() if name.startswith("gate")}
+    assert len(gates) == 4 and all(c["connections"]["A"] + c["connections"]["B"] == [10, 3] for c in gates.values())
+    driven_by = drivers(module)
+    for n in range(120):
+        assert driven_by[cells[f"to{n}"]["connections"]["A"][0]] in gates
+    assert sum(c["type"] == "TRELLIS_FF" for c in cells.values()) == 1
+
+
+def test_a_flip_flop_that_is_copied_may_be_a_load_of_another() -> None:
+    """A chain of two, and constants and open pins among the loads."""
+    module = star(100)
+    cells = module["cells"]
+    ports = {"CLK": "input", "DI": "input", "LSR": "input", "CE": "input", "Q": "output"}
+    cells["second"] = cell("TRELLIS_FF", ports, CLK=2, LSR="0", CE="x", DI=10, Q=500)
+    for n in range(100):
+        cells[f"then{n}"] = cell("LUT4", {"A": "input", "B": "input", "Z": "output"}, A=500, B="1", Z=501 + n)
+    assert copies.spread(module, places(module, CORNERS)) >= 6
+    driven_by = drivers(module)
+    for n in range(100):
+        assert driven_by[cells[f"to{n}"]["connections"]["A"][0]].startswith("from")
+        assert driven_by[cells[f"then{n}"]["connections"]["A"][0]].startswith("second")
+    seconds = [c for name, c in cells.items() if name.startswith("second")]
+    assert len(seconds) > 1
+    for c in seconds:
+        assert driven_by[c["connections"]["DI"][0]].startswith("from")
+        assert (c["connections"]["LSR"], c["connections"]["CE"]) == (["0"], ["x"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -104,3 +106,35 @@ def test_growth_is_what_the_wires_get_longer_by() -> None:
         # a net of two cells has no length without the one
         shared = [bit for bit in others[0] if any(bit in o for o in others[1:])]
         assert shared and growth == pytest.approx(nets.length(there) - alone)
+
+
+def test_a_flip_flop_with_loads_on_every_island_has_copies_but_not_one_around_the_core(tmp_path: Path) -> None:
+    """Nets 2 and 3 are of two flip-flops, in and around the core; each has a load beside every RAM."""
+    cells: dict[str, Any] = {}
+    bits = itertools.count(10)
+    for name, bit in (("core.far", 2), ("around", 3)):
+        cells[name] = {**cell("TRELLIS_FF"), "port_directions": {"Q": "output"}, "connections": {"Q": [bit]}}
+    for ram in range(60):
+        nets = [next(bits) for _ in range(40)]
+        cells[f"core.ram{ram}"] = {
+            **cell("DP16KD", *nets),
+            "port_directions": {f"P{n}": "output" for n in range(40)},
+        }
+        for n, net in enumerate(nets):
+            kind = {"A": [2 + n % 2], "B": [net]} if n < 2 else {"B": [net]}
+            cells[f"core.lut{ram}.{n}"] = {
+                **cell("LUT4"),
+                "port_directions": dict.fromkeys(kind, "input"),
+                "connections": kind,
+            }
+    netlist = tmp_path / "netlist.json"
+    netlist.write_text(json.dumps({"modules": {"top": {"cells": cells, "ports": {}, "netnames": {}}}}))
+    plan = floorplan.floorplan(netlist, "top")
+    after = json.loads(netlist.read_text())["modules"]["top"]["cells"]
+    copies = {name for name in after if "_copy" in name}
+    assert plan.cells == 60 and plan.copies == len(copies) == len(after) - len(cells) >= 1
+    assert all(name.startswith("core.far") for name in copies)
+    read = {name: after[name]["connections"]["A"][0] for name in after if "A" in after[name]["connections"]}
+    of_far = {after[name]["connections"]["Q"][0] for name in copies | {"core.far"}}
+    for name, bit in read.items():
+        assert bit in of_far if cells[name]["connections"]["A"] == [2] else bit == 3

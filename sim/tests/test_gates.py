@@ -204,13 +204,34 @@ def test_standing_still_changes_nothing_for_jumbo_frames(preset: str, seed: int)
     assert same
 
 
+def rests(preset: str) -> tuple[bytes, bytes]:
+    """Policies with ticks are selected after times in which no queue runs them, during which their units stand still."""
+    rng = random.Random(1)
+    core = Core(preset, egress="mac", line="raw", skip=False)
+    core.device.trace_enable()
+    core.device.shape(rate="2Gbit")
+    for number, policy in enumerate(("pie", "red", "pi2", "ared", "pie", "codel", "pi2", "fn", "pie")):
+        core.run_cycles(700 + rng.randrange(50))
+        core.device.queue_replace(number % 3, policy)
+        for _ in range(60):
+            core.send(udp_frame(rng.choice((60, 400, 1500)), number=number), core.now_ns + rng.randrange(1500))
+        core.run_cycles(3000 + rng.randrange(50))
+        core.device.queue_replace(number % 3, "droptail")
+    words, times = core.trace_words()
+    return words.tobytes(), times.tobytes()
+
+
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_the_core_with_one_clock_does_the_same(tmp_path: Path, models: Callable[[Path], None]) -> None:
-    models(build("small", "--plain", "--out", str(tmp_path / "gated" / "small")).parents[1])
-    gated = [any_traffic("small", seed) for seed in range(2)]
-    models(build("small", "--plain", "--rtl", str(RTL / "small"), "--out", str(tmp_path / "one" / "small")).parents[1])
-    same = gated == [any_traffic("small", seed) for seed in range(2)]
+@pytest.mark.parametrize("preset", ["small", "aqm"])
+def test_the_core_with_one_clock_does_the_same(preset: str, tmp_path: Path, models: Callable[[Path], None]) -> None:
+    def runs() -> list[object]:
+        return [any_traffic(preset, seed) for seed in range(2)] + ([rests(preset)] if preset == "aqm" else [])
+
+    models(build(preset, "--plain", "--out", str(tmp_path / "gated" / preset)).parents[1])
+    gated = runs()
+    models(build(preset, "--plain", "--rtl", str(RTL / preset), "--out", str(tmp_path / "one" / preset)).parents[1])
+    same = gated == runs()
     assert same
 
 

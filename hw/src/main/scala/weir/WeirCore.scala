@@ -177,7 +177,10 @@ class WeirCore(c: WeirConfig) extends Component {
     admit.io.fill := backlog.io.fill
     admit.io.empty := backlog.io.empty
     admit.io.sharedUsed := backlog.io.sharedUsed
-    admit.io.traces := (if (c.trace) RegNext(config.traceQueues & B(c.queues bits, default -> (config.traceEnable && config.traceKinds(0)))) init 0 else B(0, c.queues bits))
+    if (c.trace) {
+      val arrivals = config.traceEnable && config.traceKinds(0)
+      admit.io.traces := RegNext(config.traceQueues & B(c.queues bits, default -> arrivals)) init 0
+    } else admit.io.traces := 0
     admit.io.descriptor << descriptors.io.take
     if (c.jumbo) admit.io.descriptors := descriptors.io.count
     descriptors.io.give << FlowMerge(retired, admit.io.giveDescriptor)
@@ -383,7 +386,7 @@ class WeirCore(c: WeirConfig) extends Component {
     schedule.io.over := trim.io.over
     schedule.io.decides := roles.decides
     // a departure must not be decided with half a configuration
-    // nor is one granted in the first cycle: it is seen under way
+    // one that is granted in an apply's first cycle is on its way then: Release does not let the copy begin
     schedule.io.held := (if (c.policies.exists(_.atDeparture)) RegNext(control.registers.io.apply) init 0 else B(0, c.queues bits)) |
       partial.map(_.io.held).getOrElse(B(0, c.queues bits))
     schedule.io.walking := queues.io.walking
@@ -500,13 +503,12 @@ class WeirCore(c: WeirConfig) extends Component {
 
   /** What a policy's tick leaves behind: a trace record. */
   val ticking = c.trace generate new ClockingArea(domain) {
-    /** A tick of an engine, until its record is on its way. Hardware loads whatever is there until one comes. */
+    /** The last tick of an engine, until its record is on its way. */
     class Kept(source: Flow[PolicyTick]) extends Area {
       val stream = Stream(PolicyTick(c))
       val waiting = RegInit(False)
-      private val free = !waiting || stream.ready
       stream.valid := waiting
-      stream.payload := RegNextWhen(source.payload, if (c.gated) free && source.valid else free)
+      stream.payload := RegNextWhen(source.payload, source.valid)
       val lost = source.valid && waiting && !stream.ready
       when(stream.ready)(waiting := False)
       when(source.valid)(waiting := True)

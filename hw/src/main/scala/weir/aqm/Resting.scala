@@ -12,7 +12,7 @@ import weir.{PolicyEngine, WeirConfig}
   * apply that selects it later clears the queue's state. Resting, its outputs are "nothing"; awake, they are the unit's.
   */
 class Resting(c: WeirConfig, engine: PolicyEngine) extends PolicyUnit(c) {
-  /** a register by itself: it enables thousands of others */
+  /** a register by itself: in the cycle model it enables thousands of others */
   private val awake = RegInit(True)
 
   val unit: PolicyUnit = Resting.clock(c, awake)(engine.build(c))
@@ -47,10 +47,10 @@ object Resting {
   /** longer than any work goes on that is not told of by `busy` */
   val linger = 512
 
-  /** The current clock; in the cycle model it stands still without `enable`. */
+  /** The current clock; in the cycle model it stands still without `enable`, but for a reset. */
   def clock(c: WeirConfig, enable: Bool): ClockDomain = {
     val current = ClockDomain.current
-    if (c.gated) current.copy(clockEnable = enable) else current
+    if (c.gated) current.copy(clockEnable = enable || current.isResetActive) else current
   }
 
   /** The unit of an engine; one that has to know of every queue at all times never rests. */

@@ -133,6 +133,9 @@ class TickTimer(c: WeirConfig) extends Component {
       disturbed := True
     }
   }
+  /** Nothing to look at: the rounds stop where they begin, so that a unit whose clock has stood still meanwhile goes on as one whose has not. */
+  when(phase === 0 && turn === 0 && io.selected === 0 && !rounds.stale)(phase := 0)
+
   io.wake.valid := rounds.valid
   io.wake.payload := rounds.time
   io.busy := rounds.stale

@@ -25,9 +25,7 @@ class FreeList(c: WeirConfig) extends Component {
     /** the next free cell, if `available` */
     val cell = out(c.cellId)
     val available = out Bool ()
-    /** there is none; without `available`, one is on its way otherwise */
-    val exhausted = out Bool ()
-    /** either of them, from a register */
+    /** from a register: there is one, or none at all; otherwise one is on its way */
     val known = out Bool ()
     /** takes `cell`; only with `available` */
     val take = in Bool ()
@@ -90,7 +88,6 @@ class FreeList(c: WeirConfig) extends Component {
     io.cell := cells(0)
     // cells before `last` are not the sentinel
     io.available := known(1) || (known(0) && compared && !atTail)
-    io.exhausted := known === 1 && compared && atTail
   }
 
   val port = new Area {

@@ -265,7 +265,9 @@ class Queues(c: WeirConfig) extends Component {
     private val read = sizes.readSync(granted.reads, granted.valid(1))
     val size = RegNextWhen(read, granted.valid(2))
     // from registers: what follows from a departure depends on it
+    /** a group of one packet */
     private val single = RegNextWhen(read.packets === 1 && !read.transit, granted.valid(2))
+    /** `walk.left` is 0 */
     private val end = Reg(Bool())
 
     val first = granted.first(2)

@@ -70,17 +70,23 @@ class Store(c: WeirConfig) extends Component {
     /** its last packet's arrival leaves; then its end is carried out */
     val closes = if (c.jumbo) RegNext(io.jumbo.valid) init False else False
     val ends = if (c.jumbo) RegNext(closes) init False else False
+    /** one of them */
+    val ending = if (c.jumbo) RegNext(io.jumbo.valid || closes) init False else False
     val end = RegNextWhen(io.jumbo.payload, io.jumbo.valid)
     val good = end.kind === FrameEnd.good && !failed
   }
 
   val word = new Area {
-    /** a cell is on its way: all words wait, for what the word is comes late */
-    val waits = if (c.jumbo) !frame.failed && !io.known else False
-    io.packet.ready := !waits && !jumbo.closes && !jumbo.ends
+    /** the next word is of the same cell as the one before it */
+    val inside = RegInit(False)
+    /** A cell is on its way, and the next word needs one. From registers, for which word it is comes late. */
+    val waits = if (c.jumbo) !frame.failed && !io.known && !inside else False
+    io.packet.ready := !waits && !jumbo.ending
     val fires = io.packet.fire
     val starts = fires && io.packet.cellStart
     val lacking = starts && !frame.failed && !io.available
+    when(fires)(inside := !io.packet.last && io.packet.index =/= c.wordsPerCell - 1)
+    when(io.end.valid || jumbo.ends)(inside := False)
   }
   val failed = frame.failed || word.lacking
   val ended = io.end.valid

@@ -16,8 +16,8 @@ object ConfigWrite {
   /** configuration lies in the first 0x200 bytes of a queue's block */
   val wordWidth = 7
 
-  /** The same a cycle later: from the host's registers it is far, and neither a request nor a departure of the queue comes before that.
-    * A reset of the data path does not stop it, as it does not stop an apply.
+  /** The same a cycle later: from the host's registers it is far, and neither a request nor a departure of the queue comes before that; a timer's
+    * look at its interval around an apply counts for nothing. A reset of the data path does not stop it, as it does not stop an apply.
     */
   def later(config: Flow[ConfigWrite]): Flow[ConfigWrite] = {
     val told = cloneOf(config)

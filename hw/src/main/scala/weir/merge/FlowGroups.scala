@@ -249,7 +249,7 @@ class FlowGroups(c: WeirConfig) extends Component {
       val collides = judged(collidesNow)
     }
     /** it joins, if nothing happens to the entry's group in the meantime */
-    val matches = judged(mayJoinNow && sameFlowNow && fits && inTime && !late && !renewsNow && !recent.collidesNow && waitsNow)
+    val matches = RegNext(comes && mayJoinNow && sameFlowNow && fits && inTime && !late && !renewsNow && !recent.collidesNow && waitsNow) init False
   }
 
   /** The cycle after it: the link goes on. */
@@ -258,7 +258,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** the entry's group was granted in the cycle of the link as it came */
     val granted = (headOf & B(order.map(_.grants))).orR
     val waits = mayWait && !granted
-    val joins = valid && matches && !granted && !(classed && io.closing)
+    val joins = matches && !granted && !(classed && io.closing)
     /** numbers are given when a group is opened */
     val written = OpenGroup(c).allowOverride()
     written := joins ? joined | opened

@@ -134,11 +134,12 @@ class Parking(c: WeirConfig) extends Component {
   when(taken.valid)(stale(taken.index) := False)
 
   /** Nothing overtakes the groups of a queue that is emptied: what is put meanwhile waits here. All that is parked is older. */
-  val waiting = new StreamFifo(Append(c), 64, withAsyncRead = true)
+  private val places = 64
+  val waiting = new StreamFifo(Append(c), places, withAsyncRead = true)
   /** something waits: `waiting`'s `pop.valid` from a register */
   val some = new Area {
     val there = RegInit(False)
-    private val count = Reg(UInt(7 bits)) init 0
+    private val count = Reg(UInt(log2Up(places + 1) bits)) init 0
     private val comes = waiting.io.push.fire
     private val goes = there && waiting.io.pop.ready
     when(comes && !goes)(count := count + 1)
