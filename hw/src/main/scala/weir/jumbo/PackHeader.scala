@@ -23,7 +23,7 @@ class PackHeader(c: WeirConfig) extends Component {
     val group = slave(Flow(PackGroup(c)))
     val config = in(PackConfig())
     val word = slave(Flow(PackHeaderWord(c)))
-    /** in each cycle in which `word` is valid, and none before the beats of the frame before have been passed on but those of its table: it is loaded */
+    /** One of these words is awaited: what `word` shows is loaded, valid or not. Not before the outer header of the group before has been passed on. */
     val loads = in Bool ()
     /** the frame can be begun; not before the third word */
     val enough = in Bool ()

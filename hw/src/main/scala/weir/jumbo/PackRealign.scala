@@ -22,7 +22,7 @@ class PackRealign(c: WeirConfig) extends Component {
     val opened = master(Flow(PackGroup(c)))
     /** its index and data stand before it is valid, too */
     val headerWord = master(Flow(PackHeaderWord(c)))
-    /** `headerWord` may be valid in this cycle, as registers tell */
+    /** `headerWord` is awaited, as registers tell */
     val headerMay = out Bool ()
     /** so many words of the group are there that it can be begun */
     val enough = out Bool ()
