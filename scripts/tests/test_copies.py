@@ -1,4 +1,4 @@
-"""Copies of flip-flops: each load is driven by one of its flip-flop's, and nothing else changes."""
+"""Copies of flip-flops and LUTs: each load is driven by one of its cell's, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_what_a_port_shows_stays_as_it_is() -> None:
 
 
 def test_a_lut_between_a_flip_flop_and_its_loads_is_copied_too() -> None:
-    """Forty LUTs' worth of loads in each corner: their LUT gets four, and the flip-flop before those stays one."""
+    """Thirty loads in each corner: of their LUT there are four then, and the flip-flop before those stays one."""
     module = star(0)
     cells = module["cells"]
     cells["gate"] = cell("LUT4", {"A": "input", "B": "input", "Z": "output"}, A=10, B=3, Z=500)

@@ -23,6 +23,7 @@ class TraceMerge(c: WeirConfig) extends Component {
   /** Departures wait for arrivals: of two classes of latency up to six may commit two cycles apart, in all no more than one in
     * four cycles and four more, so that no more than six departures wait. Behind an arrival every s cycles there are gaps enough for any s of 4 and
     * more: with s = 5 three in ten cycles, for every second arrival is taken a cycle later.
+    * So it is never full, and a record is written without asking, which a StreamFifo would do before each of its bits.
     */
   val departure = new Area {
     private val records = Mem(DepartureRecord(c), 8)
