@@ -59,7 +59,7 @@ class Backlog(c: WeirConfig) extends Component {
   val changed = RegNext(changes) init False
   /** of frames */
   private val framesCome = if (c.jumbo) comes || io.joined.valid else comes
-  private val framesChange = RegNext(framesCome) init False
+  val framesChange = RegNext(framesCome) init False
   private val framesChanged = RegNext(framesChange) init False
 
   val queues = for (q <- 0 until c.queues) yield new Area {

@@ -140,11 +140,12 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
     val linked = for ((_, list) <- lists; (i, next) <- list zip list.tail) yield stored(i).pull() === next
     val held = for ((chain, (_, list)) <- chains zip lists.tail) yield chain.valid && chain.chain.first === list.head &&
       chain.chain.last === list.last && chain.chain.cells === list.size
-    val allocator = known === 1 && ahead.head === 5 && last === 5 && tail === 7 && !reading && compared && !atTail && swept && sweeping === n - 1
+    val allocator = known === 1 && dut.io.known && ahead.head === 5 && last === 5 && tail === 7 && !reading && compared && !atTail
+    val sweep = swept && sweeping === n - 1
     val counted = dut.io.count === 2 && change === 0
     val lookups = answers.map(!_.valid) ++ answers.map(!_.known) ++ Seq(!dut.io.next.valid, !dut.lookup.fired.pull())
     val rest = !open.valid && (if (leak) !lost else True)
-    assumeInitial((cells ++ linked ++ held ++ lookups ++ Seq(allocator, counted, rest)).reduce(_ && _))
+    assumeInitial((cells ++ linked ++ held ++ lookups ++ Seq(allocator, sweep, counted, rest)).reduce(_ && _))
   }
 
   when(running) {
