@@ -513,7 +513,14 @@ class WeirCore(c: WeirConfig) extends Component {
       when(stream.ready)(waiting := False)
       when(source.valid)(waiting := True)
     }
-    val kept = units.map(u => new Kept(u.io.tick))
+    /** Of the RED family a cycle later, for which it stands: an apply may make a tick void to the last, and tells so late. */
+    private def later(tick: Flow[PolicyTick]): Flow[PolicyTick] = {
+      val told = cloneOf(tick)
+      told.valid := RegNext(tick.valid) init False
+      told.payload := tick.payload
+      told
+    }
+    val kept = units.zip(c.engines).map { case (u, engine) => new Kept(if (engine == RedFamily) later(u.io.tick) else u.io.tick) }
     val lost = kept.map(_.lost).foldLeft(False: Bool)(_ || _)
     val chosen = if (kept.nonEmpty) StreamArbiterFactory().lowerFirst.noLock.on(kept.map(_.stream)) else Stream(PolicyTick(c)).setIdle()
     val tick = chosen.payload

@@ -151,6 +151,10 @@ class Queues(c: WeirConfig) extends Component {
     val id = Vec.fill(3)(Reg(c.descriptorId))
     /** what is read: the head of the queue, or what comes next of a group */
     val reads = c.descriptorId
+    /** nothing is on its way, so a grant or a step may come: what would be theirs is taken in every such cycle, for whether one comes is known late */
+    val open = if (c.gated) io.grant.valid || stepped else !valid.passed.orR && !walk.active
+    /** likewise what is looked at in the next cycle only */
+    val fresh = if (c.gated) starts else True
   }
 
   /** some list changes */
@@ -206,28 +210,28 @@ class Queues(c: WeirConfig) extends Component {
 
   granted.several := several(granted.queue(0).resized)
   granted.reads := granted.taken ? heads(granted.queue(0).resized) | granted.id(0)
-  when(granted.starts) {
+  when(granted.fresh) {
     granted.nowNs(0) := io.nowNs
     granted.first(0) := io.grant.valid
     granted.id(0) := walk.next
-  }
-  when(io.grant.valid) {
-    granted.queue(0) := io.grant.queue
-    granted.discard(0) := io.grant.discard
-    granted.cause(0) := io.grant.cause
-  }
-  when(granted.starts) {
     granted.partial(0) := granted.stepped
     granted.looks(0) := False
     granted.dies(0) := False
+    if (c.jumbo) when(io.step.valid) {
+      granted.id(0) := io.step.id
+      granted.looks(0) := io.step.looks
+      granted.dies(0) := io.step.dies
+    }
   }
-  if (c.jumbo) when(io.step.valid) {
-    granted.queue(0) := io.step.queue
-    granted.discard(0) := True
-    granted.cause(0) := Cause.partial
-    granted.id(0) := io.step.id
-    granted.looks(0) := io.step.looks
-    granted.dies(0) := io.step.dies
+  when(granted.open) {
+    granted.queue(0) := io.grant.queue
+    granted.discard(0) := io.grant.discard
+    granted.cause(0) := io.grant.cause
+    if (c.jumbo) when(io.step.valid) {
+      granted.queue(0) := io.step.queue
+      granted.discard(0) := True
+      granted.cause(0) := Cause.partial
+    }
   }
   for (stage <- 1 to 2) {
     when(granted.valid(stage)) {
