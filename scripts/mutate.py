@@ -312,6 +312,8 @@ MUTANTS = (
     Mutant("Unpack", "ECT(1) to CE at a checksum of 1", "(marked_atLow ? 3'b101 : 3'b110)", "((marked_atLow && (! marked_checksum[0])) ? 3'b101 : 3'b110)",
            module="Realign"),
     Mutant("Unpack", "jumbo frames in jumbo frames pass", "|| marked_nested))", "|| 1'b0))", module="Realign"),
+    Mutant("Unpack", "an end alone is a word", "(word_valid && push_payload_loose)", "push_payload_loose", module="Recognise"),
+    Mutant("Unpack", "a frame of one word is no jumbo frame", "(end_valid && (! first_isJumbo))", "end_valid", module="Recognise"),
     Mutant("Unpack", "the header in transit is a packet that counts", "&& (! realign_1_word_payload_header));", "&& 1'b1);"),
     Mutant("Unpack", "the header in transit loses its last byte", "packet_lastByte <= (_zz_packet_length - 14'h0001)",
            "packet_lastByte <= (_zz_packet_length - 14'h0002)", module="Split"),
