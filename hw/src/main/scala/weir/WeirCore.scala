@@ -349,10 +349,7 @@ class WeirCore(c: WeirConfig) extends Component {
       admit.io.mred := B((0 until c.queues).map(q => queueConfig(q).mred && roles.family(q)))
       admit.io.able := unit.io.able
       admit.io.partialRoom := unit.io.room
-      val linked = queues.io.link
-      unit.io.append.valid := linked.valid && linked.transit && linked.last && linked.joins && linked.pays
-      unit.io.append.queue := linked.queue
-      unit.io.append.id := linked.head
+      for (groups <- flowGroups) unit.io.append << groups.io.whole
       val left = queues.io.departure
       unit.io.departs.valid := left.valid && left.first && left.descriptor.header
       unit.io.departs.queue := left.queue
@@ -367,7 +364,7 @@ class WeirCore(c: WeirConfig) extends Component {
     }
     if (partial.isEmpty) schedule.io.partial := False
     trim.io.config := queueConfig
-    trim.io.link << queues.io.link
+    trim.io.link << flowGroups.map(_.io.passing).getOrElse(admit.io.link)
     trim.io.departure << queues.io.departure
     trim.io.leaving << queues.io.leaving
   }

@@ -33,7 +33,7 @@ class Backlog(c: WeirConfig) extends Component {
     val enter, refund, leave = slave(Flow(BacklogChange(c)))
     /** with `leave`: the first packet of a group */
     val leaveFirst = c.jumbo generate (in Bool ())
-    /** a packet has joined a group: one frame less */
+    /** a packet has joined a group: one frame less. It comes a cycle later than the others, and is seen in `fill` a cycle after that */
     val joined = c.jumbo generate slave(Flow(c.queueId))
     val reserve = in(Vec(UInt(15 bits), c.queues))
     val fill = out(Vec(Fill(c), c.queues))
@@ -58,8 +58,7 @@ class Backlog(c: WeirConfig) extends Component {
   val changes = RegNext(comes) init False
   val changed = RegNext(changes) init False
   /** of frames */
-  private val framesCome = if (c.jumbo) comes || io.joined.valid else comes
-  val framesChange = RegNext(framesCome) init False
+  val framesChange = if (c.jumbo) changes || io.joined.valid else changes
   private val framesChanged = RegNext(framesChange) init False
 
   val queues = for (q <- 0 until c.queues) yield new Area {
@@ -116,13 +115,15 @@ class Backlog(c: WeirConfig) extends Component {
     io.fill(q).packets := packets
     val groups = c.jumbo generate new Area {
       val joined = io.joined.valid && io.joined.payload === q
+      /** without `joined`; 0 if nothing changes */
       val change = Reg(SInt(3 bits)) init 0
-      when(framesCome) {
+      when(comes || changes) {
         change := entered.asUInt.resize(3 bits).asSInt -
-          (refunded.asUInt +^ (leaving && io.leaveFirst).asUInt +^ joined.asUInt).resize(3 bits).asSInt
+          (refunded.asUInt +^ (leaving && io.leaveFirst).asUInt).resize(3 bits).asSInt
       }
+      val changeNow = change - joined.asUInt.resize(3 bits).asSInt
       val count = Reg(c.count) init 0
-      when(framesChange)(count := (count.asSInt + change.resize(c.countWidth bits)).asUInt)
+      when(framesChange)(count := (count.asSInt + changeNow.resize(c.countWidth bits)).asUInt)
     }
     io.fill(q).frames := (if (c.jumbo) groups.count else packets)
     io.fill(q).cells := cells

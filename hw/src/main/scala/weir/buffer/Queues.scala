@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.{Steps, WeirConfig}
+import weir.{Loaded, Steps, WeirConfig}
 import weir.aqm.{Cause, Ecn}
 
 /** A packet that comes to its queue. */
@@ -85,7 +85,8 @@ case class Leaving(c: WeirConfig) extends Bundle {
   * packets.
   *
   * RAMs with one write and one read port each: the descriptors, the links from group to group, and in a core with jumbo
-  * frames those from packet to packet, and the groups' sizes. A link and an append write them in their own cycle; a grant reads them. Latency from
+  * frames those from packet to packet, and the groups' sizes. A link and an append write them in their own cycle; a grant reads them in the next. A link
+  * comes with its append or a cycle later, and one that joins up to a cycle after the grant of its group. Latency from
   * grant to departure three cycles; one grant in four cycles, one link and one append a cycle. A queue is `ready` when its head is known,
   * the cycle after an append to an empty queue and four cycles after a grant. The other packets of a group depart four cycles apart,
   * while `walking` asks for no other grant; `hold` lets the next one wait.
@@ -265,18 +266,29 @@ class Queues(c: WeirConfig) extends Component {
       (io.link.valid && joins) || io.update.fire)
     sizes.write(Mux(io.link.valid, Mux(joins, io.link.head, io.link.id), io.update.id),
       Mux(io.link.valid, io.link.group, io.update.group), sized || io.update.fire)
-    val member = RegNextWhen(members.readSync(granted.reads, granted.valid(1)), granted.valid(2))
+    /** The link of the cycle before: if it joined the group that was read in that cycle, what was read is not what it wrote. */
+    val late = new Area {
+      val joined = RegNext(io.link.valid && joins && !io.link.transit) init False
+      val head = Loaded(c, io.link.head, io.link.valid)
+      val id = Loaded(c, io.link.id, io.link.valid)
+      /** behind the group's first */
+      val second = Loaded(c, io.link.before === io.link.head, io.link.valid)
+      val group = Loaded(c, io.link.group, io.link.valid)
+      val now = joined && head === granted.id(1)
+    }
+    private val memberRead = members.readSync(granted.reads, granted.valid(1))
+    val member = RegNextWhen((late.now && late.second) ? late.id | memberRead, granted.valid(2))
     private val read = sizes.readSync(granted.reads, granted.valid(1))
-    val size = RegNextWhen(read, granted.valid(2))
+    val size = RegNextWhen(late.now ? late.group | read, granted.valid(2))
     // from registers: what follows from a departure depends on it
     /** a group of one packet */
-    private val single = RegNextWhen(read.packets === 1 && !read.transit, granted.valid(2))
+    private val single = RegNextWhen(read.packets === 1 && !read.transit && !late.now, granted.valid(2))
     /** `walk.left` is 0 */
     private val end = Reg(Bool())
 
     val first = granted.first(2)
     /** all packets of a jumbo frame in transit have been dropped */
-    val dead = RegNextWhen(granted.first(1) && read.transit && read.packets === 0, granted.valid(2))
+    val dead = RegNextWhen(granted.first(1) && read.transit && read.packets === 0 && !late.now, granted.valid(2))
     val last = Mux(first, single, end) || dead
     when(walk.steps) {
       walk.known := False

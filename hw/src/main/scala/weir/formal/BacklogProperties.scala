@@ -38,7 +38,8 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
   dut.io.snapshot := any(Bool())
   val joined = any(Flow(c.queueId))
   val leaveFirst = any(Bool())
-  dut.io.joined << joined
+  // what joins comes to the block a cycle later
+  dut.io.joined << joined.m2sPipe
   dut.io.leaveFirst := leaveFirst
 
   private def width = 24
@@ -107,8 +108,9 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
         assert(queue.cells.sum === queue.cells.shown)
       }
       when(framesChange) {
-        assert(dut.queues(q).groups.change.pull().resize(width) === queue.frames.sum - queue.frames.shown)
+        assert(dut.queues(q).groups.changeNow.pull().resize(width) === queue.frames.sum - queue.frames.shown)
       } otherwise (assert(queue.frames.sum === queue.frames.shown))
+      when(!changes)(assert(dut.queues(q).groups.change.pull() === 0))
       when(!changed)(assert(dut.io.peakPackets(q) >= fill.packets && dut.io.peakBytes(q) >= fill.bytes))
       // peaks
       val peak = dut.io.peakPackets(q)
