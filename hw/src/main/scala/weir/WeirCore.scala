@@ -192,6 +192,7 @@ class WeirCore(c: WeirConfig) extends Component {
     backlog.io.reserve := Vec(queueConfig.map(_.reserveCells))
     backlog.io.enter << admit.io.enter
     backlog.io.refund << admit.io.refund
+    backlog.io.refunds := admit.io.refunds
     backlog.io.snapshot := control.registers.io.snapshot
     flowGroups match {
       case Some(unit) =>
