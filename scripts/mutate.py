@@ -356,7 +356,7 @@ MUTANTS = (
     Mutant("Rewrite", "IPv6 is marked as IPv4", "(planned_payload_v6 ? 8'h30 : 8'h03)", "8'h03"),
     Mutant("Rewrite", "Not-ECT is marked",
            "((input_payload_info_ecn == 2'b10) || (input_payload_info_ecn == 2'b01))", "1'b1"),
-    Mutant("RedCount", "a restart of any queue", "(commit_payload_acts && (commit_payload_queue == arrival_queue))",
+    Mutant("RedCount", "a restart of any queue", "(commit_payload_acts && committed_arriving)",
            "commit_payload_acts"),
     Mutant("RedCount", "a pending arrival is forgotten",
            "((stage_passed[4] || stage_passed[5]) || stage_passed[6])", "(stage_passed[4] || stage_passed[5])"),
