@@ -161,12 +161,12 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.limitNs := config.spacingLimitNs
       unit.io.scarce := RegNext(freeList.io.count < c.cells / 8) init False
       unit.io.together := waiting.io.together
-      unit.io.push.valid := waiting.io.pop.valid
+      unit.io.push.valid := waiting.io.offers
       unit.io.push.arrival := waiting.io.pop.payload
       unit.io.push.inner := waiting.io.popInner
       unit.io.push.first := waiting.io.popFirst
       unit.io.push.waitNs := waiting.io.popWaitNs
-      waiting.io.ready := unit.io.ready
+      waiting.io.ready := unit.io.push.ready
       // an announcement at the pop has to find the port free
       unit.io.popReady := RegNext(admit.io.roomNext && !ingress.io.hinting) init True
       admit.io.arrival << unit.io.pop
@@ -192,6 +192,7 @@ class WeirCore(c: WeirConfig) extends Component {
     backlog.io.reserve := Vec(queueConfig.map(_.reserveCells))
     backlog.io.enter << admit.io.enter
     backlog.io.refund << admit.io.refund
+    backlog.io.refunds := admit.io.refunds
     backlog.io.snapshot := control.registers.io.snapshot
     flowGroups match {
       case Some(unit) =>
@@ -280,7 +281,8 @@ class WeirCore(c: WeirConfig) extends Component {
         val last = spacing.get.io
         val arrives = last.pop.valid
         val queue = last.pop.meta.queue
-        val late = arrives && (last.popInner || uncertain(queue.resized))
+        // what is held is announced in any case: whether it is uncertain matters of what passes
+        val late = arrives && (last.popInner || PerQueue.bit(uncertain, unit.io.pop.payload.meta.queue))
         when(arrives)(PerQueue.bit(uncertain, queue) := False)
         when(lost || (ended && differs))(uncertain.setAll())
         /** the hint of the frame that ended last was given, and holds */

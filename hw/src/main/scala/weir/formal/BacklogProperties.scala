@@ -4,6 +4,7 @@ import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
+import weir.aqm.PerQueue
 import weir.buffer.{Backlog, BacklogChange}
 
 /** A queue's fill is what entered less what was refunded or left, two cycles ago, in bytes, packets and cells, and in frames,
@@ -32,6 +33,7 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
   val enter, refund, leave = any(Flow(BacklogChange(c)))
   dut.io.enter << enter
   dut.io.refund << refund
+  dut.io.refunds := PerQueue.select(c.queues, refund.valid, refund.queue)
   dut.io.leave << leave
   val reserve = any(Vec(UInt(15 bits), c.queues))
   dut.io.reserve := reserve
