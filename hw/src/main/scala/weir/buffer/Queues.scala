@@ -163,17 +163,28 @@ class Queues(c: WeirConfig) extends Component {
   /** a group comes */
   val comes = io.append.valid
   val moves = comes || granted.taken || granted.loads(2)
+  /** It makes an empty queue ready at once; its list changes a cycle later, before a grant may look at it. */
+  val added = new Area {
+    val valid = RegNext(comes) init False
+    val id = Loaded(c, io.append.id, comes)
+  }
 
   val lists = for (q <- 0 until c.queues) yield new Area {
     val head, tail = Reg(c.descriptorId)
     val headValid = RegInit(False)
+    /** without one that is being added */
     val groups = Reg(UInt(c.descriptorWidth + 1 bits)) init 0
+    /** `groups` is 0, 1 */
+    val none = RegInit(True)
+    val one = RegInit(False)
     val empty = RegInit(True)
     val linked = comes && io.append.queue === q
+    /** it was linked in the cycle before, and is the only one */
+    val adds = RegNext(linked) init False
     val left = granted.taken && granted.queue(0) === q
     /** no group stays but the one that is linked now */
-    private val one = groups === 1
-    val alone = empty || (left && one)
+    val alone = empty || (left && one && !adds)
+    val addsAlone = Loaded(c, alone, linked)
     val loaded = granted.loads(2) && granted.queue(2) === q
 
     when(io.grant.valid && io.grant.queue === q)(headValid := False)
@@ -182,32 +193,37 @@ class Queues(c: WeirConfig) extends Component {
         headValid := True
       }
       when(linked) {
-        tail := io.append.id
-        when(alone) {
-          head := io.append.id
-          headValid := True
-        }
-      }
-      when(linked && !left) {
-        groups := groups + 1
+        when(alone)(headValid := True)
         empty := False
+      } elsewhen (left) {
+        empty := one && !adds
       }
-      when(!linked && left) {
+    }
+    when(added.valid || granted.taken) {
+      when(adds) {
+        tail := added.id
+        when(addsAlone)(head := added.id)
+      }
+      when(adds && !left) {
+        groups := groups + 1
+        one := none
+        none := False
+      }
+      when(!adds && left) {
         groups := groups - 1
-        empty := one
+        one := groups === 2
+        none := one
       }
     }
     io.ready(q) := headValid
     io.empty(q) := empty
   }
 
-  val tails = Vec(lists.map(_.tail))
   val heads = Vec(lists.map(_.head))
-  val alone = Vec(lists.map(_.alone))
-  val several = Vec(lists.map(l => l.groups =/= 1))
+  val several = Vec(lists.map(l => !l.one || l.adds))
 
   descriptors.write(io.link.id, io.link.descriptor, io.link.valid)
-  followers.write(tails(io.append.queue.resized), io.append.id, comes && !alone(io.append.queue.resized))
+  followers.write(MuxOH(lists.map(_.adds), lists.map(_.tail)), added.id, lists.map(l => l.adds && !l.addsAlone).orR)
 
   granted.several := several(granted.queue(0).resized)
   granted.reads := granted.taken ? heads(granted.queue(0).resized) | granted.id(0)
@@ -250,7 +266,10 @@ class Queues(c: WeirConfig) extends Component {
 
   val reading = new Area {
     val descriptor = RegNextWhen(descriptors.readSync(granted.reads, granted.valid(1)), granted.valid(2))
-    val follower = RegNextWhen(followers.readSync(granted.reads, granted.valid(1)), granted.valid(2))
+    /** the second group of a queue was added as its first, which had been alone, was read */
+    private val overtaken = RegNext(granted.taken && lists.map(l => l.left && l.one && l.adds).orR) init False
+    private val overtaking = Loaded(c, added.id, added.valid)
+    val follower = RegNextWhen(overtaken ? overtaking | followers.readSync(granted.reads, granted.valid(1)), granted.valid(2))
   }
   when(granted.loads(2)) {
     for (list <- lists) when(list.loaded)(list.head := reading.follower)
@@ -313,7 +332,8 @@ class Queues(c: WeirConfig) extends Component {
     io.found.descriptor := reading.descriptor
     io.found.next := member
     io.found.group := size
-    io.heads := heads
+    // one that is being added may be looked at already
+    io.heads := Vec(lists.map(l => (l.adds && l.addsAlone) ? added.id | l.head))
     io.loaded.valid := granted.loads(2)
     io.loaded.queue := granted.queue(2)
     io.loaded.id := reading.follower

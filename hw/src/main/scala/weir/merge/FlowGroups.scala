@@ -218,6 +218,20 @@ class FlowGroups(c: WeirConfig) extends Component {
     val closesAll = B((0 until c.queues).map(q => RegNext(comes && io.linked.queue === q && (unknownNow || renewsNow)) init False))
     val slot = RegNextWhen(tag.slot, comes)
     val inQueue = RegNextWhen(queue, comes)
+    /** What becomes of the packet, but for what is known late: whether it matches, and whether what is put waits in Parking (`closing`). */
+    val fate = new Area {
+      private val ordinary = comes && !io.linked.transit
+      /** it is put: a jumbo frame in transit, with its last packet; before that it could not be granted */
+      val puts = RegNext(comes && io.linked.transit && io.linked.last) init False
+      /** it is put, unless it matches */
+      val opens = RegNext(ordinary && !(tag.classed && mayJoinNow)) init False
+      /** it is put, if `closing` */
+      val follows = RegNext(ordinary && tag.classed) init False
+      /** it is parked, unless it matches, or `closing` */
+      val parks = RegNext(comes && tag.classed && mayJoinNow) init False
+      /** its class's group closes, if there is one, unless it joins that */
+      val closes = RegNext(ordinary && tag.classed && tag.kind.msb && sweep.done) init False
+    }
 
     /** the entry as this packet would leave it */
     val joined = Reg(OpenGroup(c)).allowOverride()
@@ -269,16 +283,15 @@ class FlowGroups(c: WeirConfig) extends Component {
     val granted = (headOf & B(order.map(_.grants))).orR
     val waits = mayWait && !granted
     val joins = matches && !granted && !(classed && io.closing)
-    val writes = valid && known
     /** a group of a class is opened, and the one before closed */
-    val opensClass = valid && classed && mayJoin && !joins && !io.closing
+    val opensClass = fate.parks && !matches && !io.closing
     private val place = ClassPlace(c)
     place.queue := inQueue
     place.klass := slot.resized
-    io.close.valid := writes && classed && mayWait && !joins
+    // of a class: it joins what it matches, unless `closing`
+    io.close.valid := fate.closes && mayWait && (!matches || io.closing)
     io.close.payload := place
-    // a jumbo frame in transit is put with its last packet: before that it could not be granted
-    io.put.valid := valid && Mux(transit, link.last, !joins && !opensClass)
+    io.put.valid := fate.puts || (fate.opens && !matches) || (fate.follows && io.closing) || (matches && granted)
     io.put.queue := link.queue
     io.put.id := Mux(transit && link.joins, link.head, link.id)
     io.park.valid := opensClass
