@@ -3,9 +3,9 @@
 A RAM's word that is read and written in one cycle is left to the RAM: Verilog says that the old one is read, which costs yosys a
 comparator, a register and a multiplexer for every word of a block RAM. Nothing here depends on it, which `collide.py` shows.
 
-ABC chooses LUTs for a delay that counts every wire as 0.3 ns. In a full device a wire takes three times that, and a path of nine LUTs is slower than a
+ABC chooses LUTs for a delay in which yosys counts every wire as 0.3 ns. In a full device a wire takes three times that, and a path of nine LUTs is slower than a
 carry chain that ABC thinks as slow; whatever is no slower than the slowest path may become deeper, if that saves LUTs. Here a wire
-counts as 0.9 ns, and ABC restructures the logic for its depth (its script `flow3`; yosys's own does not).
+counts as 0.9 ns.
 
 yosys maps a product to a MULT18X18D without any of its registers. Where a flip-flop behind each bit of the product
 does nothing but keep it, the multiplier's own output register does the same, without the way from one to the other.
@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-WIRE_PS, ABC_SCRIPT = 900, "flow3"
-"""what ABC counts for a wire, and yosys's name of the script that it runs"""
+WIRE_PS = 900
+"""what ABC counts for a wire"""
 
 Cell = dict[str, Any]
 PRODUCT_BITS = 36
@@ -43,9 +43,7 @@ def synthesis(top: str, netlist: str = "", options: str = "") -> str:
     They write `netlist`, if it is given, as JSON; `options` are further ones of `synth_ecp5`.
     """
     common = f"synth_ecp5 -no-rw-check -top {top} {options}".rstrip()
-    mapping = (
-        f"check -latchonly -assert; scratchpad -copy abc9.script.{ABC_SCRIPT} abc9.script; abc9 -W {WIRE_PS}; clean"
-    )
+    mapping = f"check -latchonly -assert; abc9 -W {WIRE_PS}; clean"
     written = f" -json {netlist}" if netlist else ""
     return f"{common} -run begin:map_luts; {mapping}; {common}{written} -run map_cells:"
 
