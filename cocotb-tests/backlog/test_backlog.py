@@ -57,7 +57,11 @@ class Bench:
 
     async def start(self, reserve: list[int]) -> Bench:
         self.reserve = reserve
-        zero = {f"{kind}_valid": 0 for kind in KINDS} | {f"reserve_{q}": reserve[q] for q in range(QUEUES)} | {"refunds": 0}
+        zero = (
+            {f"{kind}_valid": 0 for kind in KINDS}
+            | {f"reserve_{q}": reserve[q] for q in range(QUEUES)}
+            | {"refunds": 0}
+        )
         await start(self.dut, **zero, snapshot=0, joined_valid=0, leaveFirst=1)
         return self
 
