@@ -19,8 +19,8 @@ import weir.merge.FlowLook
   *
   * An arrival waits at s0 while its queue's configuration is being replaced (`hold`) or while the average's decay
   * over idle time is not known yet (`stall`). A jumbo frame in transit is one arrival: its header asks for all of it; its packets follow, each
-  * with a slot and a descriptor of its own, but neither waiting nor asking, and share the header's verdict. The queue before s0 holds 32 arrivals; `room` falls three before that (with jumbo
-  * frames one before, the arrival on its way to the queue counted).
+  * with a slot and a descriptor of its own, but neither waiting nor asking, and share the header's verdict. The queue before s0 holds 32 arrivals;
+  * `room` falls three before that (with jumbo frames one before, the arrival on its way to the queue counted).
   */
 class Admit(c: WeirConfig) extends Component {
   val interval = 4

@@ -19,8 +19,8 @@ case class CellRead(c: WeirConfig) extends Bundle {
 
 /** The shared packet buffer: cells of four 128-bit words, one write and one read port.
   *
-  * A word is in the RAM three cycles after `write` (a register where words come from, one at the RAMs, which lie all over an FPGA): in the core nobody
-  * reads it for twenty. A read answers three cycles after `read` (registered address, RAM, registered output), in order, one a cycle.
+  * A word is in the RAM three cycles after `write`: a register where words come from, one at the RAMs, which lie all over an FPGA. In the core
+  * nobody reads it for ten cycles at least. A read answers three cycles after `read` (registered address, RAM, registered output), in order, one a cycle.
   *
   * For an FPGA it is cut into slices that are as deep as the buffer ([[CellStore.sliceWidth]]): no multiplexer of
   * banks behind the RAMs, and a wire a bit.

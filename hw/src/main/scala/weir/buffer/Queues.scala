@@ -85,8 +85,9 @@ case class Leaving(c: WeirConfig) extends Bundle {
   * packets.
   *
   * RAMs with one write and one read port each: the descriptors, the links from group to group, and in a core with jumbo
-  * frames those from packet to packet, and the groups' sizes. A link and an append write them in their own cycle; a grant reads them in the next. A link
-  * comes with its append or a cycle later, and one that joins up to a cycle after the grant of its group. Latency from
+  * frames those from packet to packet, and the groups' sizes. A link writes them in its own cycle, an append the link between groups a cycle after
+  * its own; a grant reads them in the next. A link comes with its append or a cycle later, and one that joins up to a cycle after the grant of
+  * its group. Latency from
   * grant to departure three cycles; one grant in four cycles, one link and one append a cycle. A queue is `ready` when its head is known,
   * the cycle after an append to an empty queue and four cycles after a grant. The other packets of a group depart four cycles apart,
   * while `walking` asks for no other grant; `hold` lets the next one wait.
@@ -95,7 +96,7 @@ class Queues(c: WeirConfig) extends Component {
   val io = new Bundle {
     val nowNs = in(c.time)
     val link = slave(Flow(Link(c)))
-    /** a group goes to the tail of its queue: in the cycle of its first packet's link, or later */
+    /** a group goes to the tail of its queue: a cycle before its first packet's link, with it or later */
     val append = slave(Flow(Append(c)))
     val grant = slave(Flow(Grant(c)))
     val departure = master(Flow(Departure(c)))
@@ -152,7 +153,9 @@ class Queues(c: WeirConfig) extends Component {
     val id = Vec.fill(3)(Reg(c.descriptorId))
     /** what is read: the head of the queue, or what comes next of a group */
     val reads = c.descriptorId
-    /** nothing is on its way, so a grant or a step may come: what would be theirs is taken in every such cycle, for whether one comes is known late */
+    /** Nothing is on its way, so a grant or a step may come: what would be theirs is taken in every such cycle, for whether one comes is
+      * known late.
+      */
     val open = if (c.gated) io.grant.valid || stepped else !valid.passed.orR && !walk.active
     /** likewise what is looked at in the next cycle only */
     val fresh = if (c.gated) starts else True

@@ -15,8 +15,8 @@ private class LeakyAdmit(c: WeirConfig, leak: Option[String]) extends Admit(c) {
   if (leak.contains("complete")) together.described.removeAssignments() := True
 }
 
-/** Admit, and what proofs of it let come: arrivals whenever `room` was high in the cycle before (with jumbo frames in theirs); configuration, fills, what holds or
-  * stalls, and the policies' verdicts are free in every cycle, verdicts with a cause of a policy. Descriptors are the proof's.
+/** Admit, and what proofs of it let come: arrivals whenever `room` was high in the cycle before (with jumbo frames in theirs);
+  * configuration, fills, what holds or stalls, and the policies' verdicts are free in every cycle, verdicts with a cause of a policy. Descriptors are the proof's.
   */
 abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
   val dut: Admit = make

@@ -75,7 +75,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     val whole = master(Flow(QueueGroup(c)))
     val grant = slave(Flow(Grant(c)))
     val nowNs = in(c.time)
-    /** of and to [[Parking]], where groups of classes wait: `close` and `park` come with a link that goes on */
+    /** of and to [[Parking]], where groups of classes wait: `close` and `park` come with `passing` */
     val parked = in(Bits(c.parkingPlaces bits))
     val closing = in Bool ()
     val leaving = slave(Flow(ClassPlace(c)))
@@ -276,7 +276,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     val matches = RegNext(comes && mayJoinNow && sameFlowNow && fits && inTime && !late && !renewsNow && !recent.collidesNow && waitsNow) init False
   }
 
-  /** The cycle after it: the link goes on. */
+  /** The cycle after it: what is known late decides; the link goes on in the next one. */
   val deciding = new Area {
     import judging._
     /** the entry's group was granted in the cycle of the link as it came */
@@ -316,7 +316,9 @@ class FlowGroups(c: WeirConfig) extends Component {
     io.evicted := RegNext(valid && known && !classed && waits && !sameFlow && joined.open && !recent.collides) init False
   }
 
-  /** One more cycle later, from a register that tells whether it joins: the next link has come at the earliest, and has changed nothing of this one's yet. */
+  /** One more cycle later, from a register that tells whether it joins: the next link has come at the earliest, and has changed nothing of
+    * this one's yet.
+    */
   val writing = new Area {
     import judging._
     val joins = RegNext(deciding.joins)
