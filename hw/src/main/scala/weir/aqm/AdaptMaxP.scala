@@ -29,7 +29,6 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val busy = out Bool ()
     /** a queue is adaptive, or work goes on: not to stand still */
     val active = out Bool ()
-    /** what it tells stands for another cycle */
     val tick = master(Flow(PolicyTick(c)))
   }
   noIoPrefix()
@@ -310,18 +309,16 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
       product.second := True
     }
     endStarts := product.normalised && product.second
-    /** What came before this cycle makes the tick void; what comes in it goes before the tick's results below, and is told by `renew`: it comes from
-      * afar.
-      */
-    val void = PerQueue.bit(renewed, queue)
+    /** what came meanwhile makes the tick void */
+    val void = PerQueue.bit(renewed | renew, queue)
     val result = Slopes()
     result.maxP := maxP
     result.slope := slope
     result.gentleSlope := product.scaled
-    // nobody looks at what is written of a void tick: the queue is not adapted
-    results.write(queue, result, ending(0))
+    val write = ending(0) && !void
+    results.write(queue, result, write)
     for (q <- 0 until c.queues) when(queue === q) {
-      when(ending(0) && !void)(adapted(q) := True)
+      when(write)(adapted(q) := True)
       when(ending(3) && !void)(resting(q) := !changed && !touched && !touch)
     }
     when(ending(3)) {
@@ -348,7 +345,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
   io.wake.payload := scan.best
   io.busy := moving || pending
   io.active := runs.orR || moving || pending || scan.found
-  io.tick.valid := ending(0) && !PerQueue.bit(renewed | renew, queue)
+  io.tick.valid := finish.write
   io.tick.queue := queue
   io.tick.policy := RedFamily.Ared.id
   io.tick.nowNs := nowNs
