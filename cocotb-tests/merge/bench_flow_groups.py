@@ -15,7 +15,7 @@ from weir_sim.jumbo.packet import JumboFormat, parse_packet
 
 QUEUES, SLOTS = 4, 256
 LOOK, DELAY = 4, 1
-"""cycles from a look to its link, and from that to the link that goes on"""
+"""cycles from a look to its link, and from that to what is put or parked; the link goes on a cycle later"""
 KINDS = ("none", "unknown", "barred", "joinable")
 
 
@@ -48,6 +48,8 @@ class Bench:
         self.looks: dict[int, Arrival] = {}
         self.links: dict[int, Arrival] = {}
         self.expected: tuple[Arrival, Group, bool] | None = None
+        self.leaves: tuple[Arrival, Group, bool] | None = None
+        """what was put or parked, or joined, a cycle ago: its link goes on now"""
         self.joined = self.opened = self.at_last = self.evicted = 0
         self.largest = 0
         self.parked: dict[int, Group] = {}
@@ -143,7 +145,11 @@ class Bench:
     def _compare(self) -> None:
         dut = self.dut
         self.evicted += int(dut.evicted.value)
-        assert int(dut.link_valid.value) == int(self.expected is not None), f"cycle {self.cycle}"
+        assert int(dut.passing_valid.value) == int(self.expected is not None), f"cycle {self.cycle}"
+        assert int(dut.link_valid.value) == int(self.leaves is not None), f"cycle {self.cycle}"
+        if self.leaves:
+            self._compare_link(*self.leaves)
+        self.leaves = self.expected
         acts = (int(dut.close_valid.value), int(dut.park_valid.value))
         assert acts == (self.acts if self.expected else (0, 0)), f"cycle {self.cycle}: closes, parks {acts}"
         if self.expected is None:
@@ -151,7 +157,7 @@ class Bench:
             return
         link, group, joins = self.expected
         self.expected = None
-        got = {name: int(getattr(dut, f"link_payload_{name}").value) for name in ("queue", "id", "joins")}
+        assert (int(dut.passing_payload_queue.value), int(dut.passing_payload_id.value)) == (link.queue, link.id)
         assert int(dut.put_valid.value) == int(not joins and not acts[1]), f"cycle {self.cycle}"
         if acts[1]:
             deadline = group.deadline_ns
@@ -162,6 +168,11 @@ class Bench:
         if acts[0]:
             assert int(dut.close_payload_queue.value) == link.queue
             assert int(dut.close_payload_klass.value) == link.found.slot % CLASSES
+
+    def _compare_link(self, link: Arrival, group: Group, joins: bool) -> None:
+        """The link that goes on, with its group."""
+        dut = self.dut
+        got = {name: int(getattr(dut, f"link_payload_{name}").value) for name in ("queue", "id", "joins")}
         assert got == {"queue": link.queue, "id": link.id, "joins": int(joins)}, f"cycle {self.cycle}: {got}"
         frames = [m.frame for m in group.members]
         size = {"packets": len(frames), "bytes": sum(map(len, frames))}

@@ -54,12 +54,14 @@ class Expected:
 
 
 @cocotb.test()
-@cocotb.parametrize(link=[0.25, 0.9, 0.5], grant=[0.3, 0.9], queues=[1, 4], joins=[0.0, 0.6])
-async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues: int, joins: float) -> None:
+@cocotb.parametrize(link=[0.25, 0.9, 0.5], grant=[0.3, 0.9], queues=[1, 4], joins=[0.0, 0.6], behind=[False, True])
+async def keeps_every_queue_in_order(
+    dut: Any, link: float, grant: float, queues: int, joins: float, behind: bool
+) -> None:
     """Links, joins and grants at random and as often as they may come; every descriptor comes out as it went in.
 
     A join may come in the cycle of its group's grant. Some groups are parked: they are appended later, and may be joined meanwhile.
-    `hold` is high now and then.
+    `hold` is high now and then. `behind`: links come a cycle later than they would with their appends, as FlowGroups gives them.
     """
     rng = seeded(f"order {link} {grant} {queues} {joins}")
     await start(dut, **IDLE)
@@ -76,6 +78,8 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
     held = -9
     holds = [0]
     """in each cycle"""
+    waits: dict[str, int] = {}
+    """a link of the next cycle"""
     for cycle in range(4000):
         await RisingEdge(dut.clk)
         ready, empty = int(dut.ready.value), int(dut.empty.value)
@@ -109,7 +113,8 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
                 assert (ready >> q & 1) == bool(model[q]), f"cycle {cycle}: ready of queue {q} with {len(model[q])}"
                 assert (empty >> q & 1) != bool(model[q]), f"cycle {cycle}: empty of queue {q} with {len(model[q])}"
         # the next cycle, cycle + 1
-        dut.grant_valid.value = dut.link_valid.value = dut.link_payload_joins.value = dut.append_valid.value = 0
+        dut.grant_valid.value = dut.append_valid.value = 0
+        comes = {"link_valid": 0, "link_payload_joins": 0}
         appends: tuple[int, Group] | None = None
         if hold or rng.random() < 0.01:
             hold = rng.random() < 0.8
@@ -142,14 +147,12 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
             open_groups = list(model[queue]) + ([popped] if popped is not None and queue == came[0] else [])
             open_groups += [g for q, g in parked if q == queue]
             open_groups = [g for g in open_groups if len(g.packets) < 448]
-            dut.link_valid.value, dut.link_payload_queue.value, dut.link_payload_id.value = 1, queue, number
-            for name, value in descriptor.items():
-                getattr(dut, f"link_payload_descriptor_{name}").value = value
+            comes |= {"link_valid": 1, "link_payload_queue": queue, "link_payload_id": number}
+            comes |= {f"link_payload_descriptor_{name}": value for name, value in descriptor.items()}
             if open_groups and rng.random() < joins:
                 group = rng.choice(open_groups[-2:])
-                dut.link_payload_joins.value = 1
-                dut.link_payload_head.value = group.packets[0][0]
-                dut.link_payload_before.value = group.packets[-1][0]
+                comes |= {"link_payload_joins": 1, "link_payload_head": group.packets[0][0]}
+                comes["link_payload_before"] = group.packets[-1][0]
                 last_moment += group is popped
             else:
                 group = Group([])
@@ -159,10 +162,13 @@ async def keeps_every_queue_in_order(dut: Any, link: float, grant: float, queues
                     appends = queue, group
             group.packets.append((number, descriptor))
             group.bytes, group.ect = rng.randrange(1 << 14), rng.randrange(2)
-            dut.link_payload_group_packets.value = len(group.packets)
-            dut.link_payload_group_bytes.value, dut.link_payload_group_ect.value = group.bytes, group.ect
+            comes |= {"link_payload_group_packets": len(group.packets), "link_payload_group_bytes": group.bytes}
+            comes["link_payload_group_ect"] = group.ect
             largest = max(largest, len(group.packets))
             linked = cycle + 1
+        now, waits = (waits, comes) if behind else (comes, waits)
+        for name, value in now.items():
+            getattr(dut, name).value = value
         if appends is None and parked and rng.random() < 0.2:
             appends = parked.pop(rng.randrange(len(parked)))
             appended += 1

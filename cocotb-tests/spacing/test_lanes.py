@@ -89,7 +89,7 @@ class Bench:
             dut.lane_valid.value = 1
         dut.push_valid.value = 0
         await FallingEdge(dut.clk)
-        takes = lane is not None and dut.ready.value == 1
+        takes = lane is not None and dut.push_ready.value == 1
         values = tuple(rng.getrandbits(width) for width in FIELDS.values())
         if takes:
             dut.push_valid.value = 1

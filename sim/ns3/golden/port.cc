@@ -10,6 +10,7 @@ constexpr uint64_t never = ~uint64_t{0};
 // Cycles, docs/modules/core.md and admit.md; found by measurement and held by the comparison of every record.
 constexpr unsigned decays = 11;     ///< time of the hint to request, while the idle time of an empty queue is computed
 constexpr unsigned links = 1;       ///< commit to the link; what is granted from that cycle on may have been joined
+constexpr unsigned stores = 1;      ///< link to the write of what it links, before which a selection's writes give way
 constexpr unsigned shaped = 7;      ///< the shaper's time to grant
 constexpr unsigned interval = 4;    ///< from request to request and from grant to grant
 constexpr unsigned egress = 11;     ///< grant to first beat
@@ -184,7 +185,7 @@ void Port::conclude() {
       p.waiting = std::make_shared<Waiting>(Waiting{frame.number, packets, r.ecn, {}, last});
       p.waiting->fate.marked = p.marked;
     }
-    if (mred_.on()) linkings_.push_back({link, last});
+    if (mred_.on()) linkings_.push_back({link + stores, last + stores});
     live_ += packets;
     links_.push_back(frame.number);
     cellsHeld_ += together ? cellsOf(frame.inner) : cellsOf(r.length);

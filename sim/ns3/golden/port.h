@@ -176,7 +176,7 @@ class Port {
   std::deque<std::shared_ptr<Group>> queue_;
   std::deque<Leg> walking_;             ///< of the group that is leaving, what is still there
   std::deque<Deciding> deciding_;
-  std::deque<std::pair<uint64_t, uint64_t>> linkings_;  ///< first and last cycle of the links of a frame, four cycles apart
+  std::deque<std::pair<uint64_t, uint64_t>> linkings_;  ///< first and last cycle in which what links a frame is written, four cycles apart
   FlowTable flows_;
   Merger merger_;
   Mred mred_;

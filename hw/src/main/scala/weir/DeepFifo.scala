@@ -20,7 +20,7 @@ class DeepFifo[T <: Data](payload: HardType[T], depth: Int) extends Component {
   }
   noIoPrefix()
 
-  val ahead = new StreamFifo(payload(), 16, withAsyncRead = true, withBypass = true)
+  val ahead = new ShortFifo(payload(), 16)
   io.pop << ahead.io.pop
 
   val ram = new Area {

@@ -161,12 +161,12 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.limitNs := config.spacingLimitNs
       unit.io.scarce := RegNext(freeList.io.count < c.cells / 8) init False
       unit.io.together := waiting.io.together
-      unit.io.push.valid := waiting.io.pop.valid
+      unit.io.push.valid := waiting.io.offers
       unit.io.push.arrival := waiting.io.pop.payload
       unit.io.push.inner := waiting.io.popInner
       unit.io.push.first := waiting.io.popFirst
       unit.io.push.waitNs := waiting.io.popWaitNs
-      waiting.io.ready := unit.io.ready
+      waiting.io.ready := unit.io.push.ready
       // an announcement at the pop has to find the port free
       unit.io.popReady := RegNext(admit.io.roomNext && !ingress.io.hinting) init True
       admit.io.arrival << unit.io.pop
@@ -192,6 +192,7 @@ class WeirCore(c: WeirConfig) extends Component {
     backlog.io.reserve := Vec(queueConfig.map(_.reserveCells))
     backlog.io.enter << admit.io.enter
     backlog.io.refund << admit.io.refund
+    backlog.io.refunds := admit.io.refunds
     backlog.io.snapshot := control.registers.io.snapshot
     flowGroups match {
       case Some(unit) =>
@@ -280,7 +281,8 @@ class WeirCore(c: WeirConfig) extends Component {
         val last = spacing.get.io
         val arrives = last.pop.valid
         val queue = last.pop.meta.queue
-        val late = arrives && (last.popInner || uncertain(queue.resized))
+        // what is held is announced in any case: whether it is uncertain matters of what passes
+        val late = arrives && (last.popInner || PerQueue.bit(uncertain, unit.io.pop.payload.meta.queue))
         when(arrives)(PerQueue.bit(uncertain, queue) := False)
         when(lost || (ended && differs))(uncertain.setAll())
         /** the hint of the frame that ended last was given, and holds */
@@ -349,10 +351,7 @@ class WeirCore(c: WeirConfig) extends Component {
       admit.io.mred := B((0 until c.queues).map(q => queueConfig(q).mred && roles.family(q)))
       admit.io.able := unit.io.able
       admit.io.partialRoom := unit.io.room
-      val linked = queues.io.link
-      unit.io.append.valid := linked.valid && linked.transit && linked.last && linked.joins && linked.pays
-      unit.io.append.queue := linked.queue
-      unit.io.append.id := linked.head
+      for (groups <- flowGroups) unit.io.append << groups.io.whole
       val left = queues.io.departure
       unit.io.departs.valid := left.valid && left.first && left.descriptor.header
       unit.io.departs.queue := left.queue
@@ -367,7 +366,7 @@ class WeirCore(c: WeirConfig) extends Component {
     }
     if (partial.isEmpty) schedule.io.partial := False
     trim.io.config := queueConfig
-    trim.io.link << queues.io.link
+    trim.io.link << flowGroups.map(_.io.passing).getOrElse(admit.io.link)
     trim.io.departure << queues.io.departure
     trim.io.leaving << queues.io.leaving
   }
@@ -513,7 +512,14 @@ class WeirCore(c: WeirConfig) extends Component {
       when(stream.ready)(waiting := False)
       when(source.valid)(waiting := True)
     }
-    val kept = units.map(u => new Kept(u.io.tick))
+    /** Of the RED family a cycle later, for which it stands: an apply may make a tick void to the last, and tells so late. */
+    private def later(tick: Flow[PolicyTick]): Flow[PolicyTick] = {
+      val told = cloneOf(tick)
+      told.valid := RegNext(tick.valid) init False
+      told.payload := tick.payload
+      told
+    }
+    val kept = units.zip(c.engines).map { case (u, engine) => new Kept(if (engine == RedFamily) later(u.io.tick) else u.io.tick) }
     val lost = kept.map(_.lost).foldLeft(False: Bool)(_ || _)
     val chosen = if (kept.nonEmpty) StreamArbiterFactory().lowerFirst.noLock.on(kept.map(_.stream)) else Stream(PolicyTick(c)).setIdle()
     val tick = chosen.payload

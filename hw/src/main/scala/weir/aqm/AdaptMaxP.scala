@@ -29,6 +29,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val busy = out Bool ()
     /** a queue is adaptive, or work goes on: not to stand still */
     val active = out Bool ()
+    /** what it tells stands for another cycle */
     val tick = master(Flow(PolicyTick(c)))
   }
   noIoPrefix()
@@ -309,16 +310,18 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
       product.second := True
     }
     endStarts := product.normalised && product.second
-    /** what came meanwhile makes the tick void */
-    val void = PerQueue.bit(renewed | renew, queue)
+    /** What came before this cycle makes the tick void; what comes in it goes before the tick's results below, and is told by `renew`: it comes from
+      * afar.
+      */
+    val void = PerQueue.bit(renewed, queue)
     val result = Slopes()
     result.maxP := maxP
     result.slope := slope
     result.gentleSlope := product.scaled
-    val write = ending(0) && !void
-    results.write(queue, result, write)
+    // nobody looks at what is written of a void tick: the queue is not adapted
+    results.write(queue, result, ending(0))
     for (q <- 0 until c.queues) when(queue === q) {
-      when(write)(adapted(q) := True)
+      when(ending(0) && !void)(adapted(q) := True)
       when(ending(3) && !void)(resting(q) := !changed && !touched && !touch)
     }
     when(ending(3)) {
@@ -345,7 +348,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
   io.wake.payload := scan.best
   io.busy := moving || pending
   io.active := runs.orR || moving || pending || scan.found
-  io.tick.valid := finish.write
+  io.tick.valid := ending(0) && !PerQueue.bit(renewed | renew, queue)
   io.tick.queue := queue
   io.tick.policy := RedFamily.Ared.id
   io.tick.nowNs := nowNs

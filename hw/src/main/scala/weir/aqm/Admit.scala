@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, PolicyEngine, Steps, WeirConfig}
+import weir.{Loaded, Policy, PolicyEngine, Steps, WeirConfig}
 import weir.buffer._
 import weir.csr.{ArrivalEvent, QueueConfig, TraceRecord}
 import weir.frame.IpVersion
@@ -19,7 +19,8 @@ import weir.merge.FlowLook
   *
   * An arrival waits at s0 while its queue's configuration is being replaced (`hold`) or while the average's decay
   * over idle time is not known yet (`stall`). A jumbo frame in transit is one arrival: its header asks for all of it; its packets follow, each
-  * with a slot and a descriptor of its own, but neither waiting nor asking, and share the header's verdict. The queue before s0 holds 32 arrivals; `room` falls three before that (two with jumbo frames).
+  * with a slot and a descriptor of its own, but neither waiting nor asking, and share the header's verdict. The queue before s0 holds 32 arrivals;
+  * `room` falls three before that (with jumbo frames one before, the arrival on its way to the queue counted).
   */
 class Admit(c: WeirConfig) extends Component {
   val interval = 4
@@ -61,6 +62,8 @@ class Admit(c: WeirConfig) extends Component {
 
     val enter = master(Flow(BacklogChange(c)))
     val refund = master(Flow(BacklogChange(c)))
+    /** `refund`, one bit a queue */
+    val refunds = out(Bits(c.queues bits))
     /** as a group of its own */
     val link = master(Flow(Link(c)))
     /** a decision that will be known three cycles later, its link four */
@@ -80,20 +83,25 @@ class Admit(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
+  /** In a core that merges a packet's flow has to be known seven cycles after its request: an arrival is a cycle before the queue,
+    * in a register, for which of Batch and Spacing it comes from is known late, and one in it.
+    */
+  val coming = if (c.jumbo) {
+    val flow = Flow(Arrival(c))
+    flow.valid := RegNext(io.arrival.valid) init False
+    flow.payload := Loaded(c, io.arrival.payload, io.arrival.valid)
+    flow
+  } else io.arrival
   val waiting = new StreamFifo(Arrival(c), depth = 32, withAsyncRead = true, withBypass = !c.jumbo)
-  waiting.io.push.valid := io.arrival.valid
-  waiting.io.push.payload := io.arrival.payload
-  io.roomNext := waiting.io.availability > (if (c.jumbo) 2 else 3)
+  waiting.io.push.valid := coming.valid
+  waiting.io.push.payload := coming.payload
+  io.roomNext := (if (c.jumbo) waiting.io.availability > 2 || waiting.io.availability === 2 && !coming.valid else waiting.io.availability > 3)
   io.room := RegNext(io.roomNext) init True
 
   /** The oldest arrival, in a register, so that what depends on its queue starts from flip-flops. The next one comes two cycles
     * after it has gone, soon enough for one in four cycles, and need not be told in the same.
     */
-  val head = {
-    // a packet's flow has to be known seven cycles after its request: it is a cycle in the queue, and one behind it
-    val pop = if (c.jumbo) waiting.io.pop.m2sPipe() else waiting.io.pop
-    pop.halfPipe()
-  }
+  val head = waiting.io.pop.halfPipe()
 
   private val engines = c.engines
   /** which policies an engine serves */
@@ -112,10 +120,14 @@ class Admit(c: WeirConfig) extends Component {
     val near = if (ahead > 0) ((ahead - 1).max(1) to ahead + 1).map(history(_)).orR else False
   }
 
-  /** Of each queue, as its configuration stood a cycle ago: it does not change but while the queue is on hold. */
-  val served = for (q <- 0 until c.queues) yield new Area {
-    val late = RegNext(slow(io.config(q).policy))
-    val engine = RegNext(engineOf(io.config(q).policy))
+  /** Of the oldest arrival, looked up a cycle ahead, so that whether it goes depends on few registers: its queue, one bit each, and what that
+    * queue's configuration says as it stood a cycle ago: it does not change but while the queue is on hold.
+    */
+  val oldest = new Area {
+    private val next = Mux(waiting.io.pop.ready, waiting.io.pop.payload.meta.queue, head.payload.meta.queue)
+    val of = RegNext(PerQueue.select(c.queues, True, next)) init 0
+    val late = RegNext(PerQueue.bit(B(io.config.map(config => slow(config.policy))), next))
+    val engine = RegNext(PerQueue(Vec(io.config.map(config => engineOf(config.policy))), next))
   }
 
   /** s0: may the oldest arrival go? */
@@ -127,12 +139,12 @@ class Admit(c: WeirConfig) extends Component {
     val member = if (c.jumbo) arrival.transit.member else False
     val pause = Reg(UInt(2 bits)) init 0
     val waits = io.hold | (io.stall & io.empty)
-    val late = PerQueue.bit(B(served.map(_.late)), queue)
+    val late = oldest.late
     /** it goes unless it has to wait; what is loaded with `open` counts with `go` */
     val open = arrival.valid && pause === 0
     /** a fast arrival, and a slow commit that would be near */
     val meets = !late && slowIssues.near
-    val go = open && (member || !waits(queue.resized)) && !meets
+    val go = open && (member || (waits & oldest.of) === 0) && !meets
     arrival.ready := go
     when(pause =/= 0)(pause := pause - 1)
     when(go)(pause := interval - 1)
@@ -204,7 +216,7 @@ class Admit(c: WeirConfig) extends Component {
     next.request.empty := PerQueue.bit(io.empty, issue.queue)
     next.request.ecn := issue.arrival.meta.ecn
     next.request.draw := io.draw
-    next.engine := PerQueue(Vec(served.map(_.engine)), issue.queue)
+    next.engine := oldest.engine
     next.unit := config.unit
     next.descriptor := io.descriptor.payload
     next.described := io.descriptor.valid
@@ -342,6 +354,8 @@ class Admit(c: WeirConfig) extends Component {
     val spared = if (c.jumbo) RegNextWhen(spares, due) else False
     val forced = RegNextWhen(verdict.cause === Cause.forced, due)
     val valid = RegNext(due) init False
+    /** the queue whose decision is committed, one bit each */
+    val of = RegNext(PerQueue.select(c.queues, due, known.context.request.queue)) init 0
     val context = RegNextWhen(known.context, due)
     val action = Reg(UInt(2 bits))
     val cause = Reg(UInt(3 bits))
@@ -403,12 +417,9 @@ class Admit(c: WeirConfig) extends Component {
   /** Decisions of each queue between s0 and the commit. */
   val deciding = for (q <- 0 until c.queues) yield new Area {
     val count = Reg(UInt(4 bits)) init 0
-    val entered = issue.go && issue.queue === q
-    val decided = commit.valid && commit.context.request.queue === q
-    when(issue.go || commit.valid) {
-      when(entered && !decided)(count := count + 1)
-      when(!entered && decided)(count := count - 1)
-    }
+    val entered = issue.go && oldest.of(q)
+    val decided = commit.of(q)
+    when(entered =/= decided)(count := decided ? (count - 1) | (count + 1))
     io.settled(q) := count === 0 && (if (c.jumbo) !together.underWay(q) else True)
   }
 
@@ -460,7 +471,9 @@ class Admit(c: WeirConfig) extends Component {
       io.link.group.l3 := False
     }
 
-    io.refund.valid := (if (c.jumbo) rejected && !commit.context.member else rejected)
+    private val refunded = (if (c.jumbo) commit.dropped && !commit.context.member else commit.dropped)
+    io.refund.valid := commit.valid && refunded
+    io.refunds := commit.of & B(c.queues bits, default -> refunded)
     if (c.jumbo) io.refund.packets := commit.context.packets
     io.refund.queue := queue
     io.refund.length := arrival.meta.length
@@ -513,5 +526,5 @@ class Admit(c: WeirConfig) extends Component {
     io.trace.payload := words.asBits
   }
 
-  io.busy := waiting.io.occupancy =/= 0 || head.valid || deciding.map(_.count =/= 0).orR || io.arrival.valid
+  io.busy := waiting.io.occupancy =/= 0 || head.valid || deciding.map(_.count =/= 0).orR || io.arrival.valid || (if (c.jumbo) coming.valid else False)
 }

@@ -81,29 +81,34 @@ case class FnDecision(c: WeirConfig) extends Component {
   /** Packets since the last action or since P was 0, for each queue. A request reads it at t12 and counts at t13. */
   val count = new Area {
     val restarts = io.commit.acts
-    /** the request in t14 to t17: the only one that has counted and is younger than the one committed */
-    val younger = new Area {
-      val queue = RegNextWhen(held.t13.queue, stage(13))
-      val there = Seq(14, 15, 16, 17).map(stage).orR
+    /** of the request in t14 to t17: the only one that has counted and is younger than the one committed */
+    val younger = RegNextWhen(held.t13.queue, stage(13))
+    /** A commit is that of the request in t21: its queue is known here, and only whether it restarts comes late. */
+    val committed = new Area {
+      /** t21 to t24 */
+      val queue = RegNextWhen(held.t17.queue, stage(20))
+      val of = RegNextWhen(PerQueue.select(c.queues, True, held.t17.queue), stage(20)) init 0
+      private val next = stage(20) ? held.t17.queue | queue
+      /** the request in t13 is of it; there is a younger one, of it */
+      val counting = RegNext(next === (stage(12) ? io.arrival.queue | held.t13.queue))
+      val counted = RegNext(Seq(13, 14, 15, 16).map(stage).orR && next === (stage(13) ? held.t13.queue | younger)) init False
     }
-    private def restartsOf(queue: UInt): Bool = restarts && io.commit.queue === queue
-    private val one = younger.there && younger.queue === io.commit.queue && t13.inBand14
+    private val one = committed.counted && t13.inBand14
     val values = Vec.fill(c.queues)(Reg(UInt(16 bits)) init 0)
     val used = RegNextWhen(PerQueue(values, io.arrival.queue), stage(12))
     /** what has become of it in t12 */
     val anew = new Area {
       private val cleared = PerQueue.bit(io.clear, io.arrival.queue)
-      val found = RegNextWhen(restartsOf(io.arrival.queue) || cleared, stage(12))
+      val found = RegNextWhen(restarts && committed.queue === io.arrival.queue || cleared, stage(12))
       val one12 = RegNextWhen(one && !cleared, stage(12))
     }
-    private val committed = UInt(16 bits)
-    committed := used
-    when(anew.found)(committed := anew.one12.asUInt.resized)
-    when(restartsOf(held.t13.queue))(committed := one.asUInt.resized)
-    val next = t13.inBand ? (committed +| 1) | U(0, 16 bits)
+    private val last = anew.found ? anew.one12.asUInt.resize(16) | used
+    private val restarted = restarts && committed.counting
+    val next = t13.inBand ? (restarted ? (one.asUInt +^ U(1, 1 bit)).resize(16) | (last +| 1)) | U(0, 16 bits)
+    private val counting = RegNext(PerQueue.select(c.queues, stage(12), io.arrival.queue)) init 0
     for ((value, q) <- values.zipWithIndex) {
-      val counts = stage(13) && held.t13.queue === q
-      val begins = restartsOf(q) && !counts
+      val counts = counting(q)
+      val begins = restarts && committed.of(q) && !counts
       when(counts)(value := next)
       when(begins)(value.lsb := one)
       when(begins || io.clear(q))(value(15 downto 1) := 0)

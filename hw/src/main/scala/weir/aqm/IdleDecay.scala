@@ -77,7 +77,6 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val only = Reg(Bool())
     val queue = Reg(c.queueId)
     val counts = valid && !PerQueue.bit(stale, queue) && !(io.withdraw && only)
-    val goes = counts && !io.hint.valid
     private val alone = last.of & ~last.others & B(c.queues bits, default -> !io.withdraw)
     val wanted = io.applied & ~stale & (last.others | alone)
     /** a hint comes for a queue for which one has to go again */
@@ -94,12 +93,13 @@ case class IdleDecay(c: WeirConfig) extends Component {
   }
 
   /** c0 */
-  val starts = io.hint.valid || again.goes
+  val starts = io.hint.valid || again.counts
   val hinted = Mux(io.hint.valid, io.hint.payload, again.queue)
   /** a hint, stale or not, is in cn */
   val moves = new Steps(starts, IdleDecay.stages)
 
-  private val newest = PerQueue.select(c.queues, starts, hinted)
+  // whether a hint comes is known late
+  private val newest = Mux(io.hint.valid, PerQueue.select(c.queues, True, io.hint.payload), PerQueue.select(c.queues, again.counts, again.queue))
   private val older = IdleDecay.stages - 1
   alive := alive.resize(older * c.queues) ## newest
   when(goneStale || io.applied.orR || io.withdraw) {
@@ -111,7 +111,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
   under := newest | (moving & ~stale & ~io.applied)
   last.at := (last.at ## False).resize(IdleDecay.stages)
   when(io.withdraw)(last.at := 0)
-  when(io.hint.valid || again.goes && again.only)(last.at := (!again.joined).asBits.resize(IdleDecay.stages))
+  when(io.hint.valid || again.counts && again.only)(last.at := (!again.joined).asBits.resize(IdleDecay.stages))
 
   /** i = max(0, now − idleSince), sign still in bit 47 */
   val c0 = new Area {

@@ -31,7 +31,7 @@ object Pi2Engine extends PolicyEngine("pi2") {
 /** PI2's decisions, and the base probability p' of each classic queue that a tick unit brings up to date
   * (docs/modules/pi2.md).
   *
-  * Latency: the verdict is valid `c.fastLatency` cycles after its request (it is made in three), the verdict of a departure two cycles after
+  * Latency: the verdict is valid `c.fastLatency` cycles after its request (it is made in four), the verdict of a departure two cycles after
   * it. Throughput: a request every 4 cycles. A tick takes at most 96 cycles. At reset, and when cleared, p' is 0.
   */
 class Pi2(c: WeirConfig) extends PolicyUnit(c) {
@@ -175,7 +175,8 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
     tickState.base := base
     tickState.oldDelay := delayNs
     tickStates.write(queue.resized, tickState, takes)
-    decisionStates.write(queue.resized, state, takes)
+    // a cycle later, as requests read it a cycle after they came; the queue and its state stand that long
+    decisionStates.write(queue.resized, state, RegNext(takes) init False)
     for (q <- 0 until c.queues) when(takes && queue === q)(fresh(q) := False)
     private val delayed = delay.some | delay.appears
     private val sleeping = takes && none && !of(delayed, queue) && (PerQueue(roles.matrix, queue) & delayed) === 0
@@ -200,42 +201,47 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
   /** The decision. */
   val stage = new Steps(io.request.valid, c.fastLatency)
 
+  /** What the queue is; t1 to t4. */
   val t1 = new Area {
     private val queue = io.request.queue
-    private val low = of(roles.low, queue)
-    private val source = PerQueue(roles.source, queue)
-    private val state = decisionStates.readAsync(source.resized)
-    private val none = of(fresh.asBits, source) || of(roles.alone, queue)
-    private def unless(value: UInt) = RegNextWhen(Mux(none, U(0, 32 bits), value), stage(0))
-    val classic = unless(state.classic)
-    val coupled = unless(state.coupled)
-    val either = unless(state.either)
-    val overClassic = RegNextWhen(!none && state.overClassic, stage(0))
-    val overCoupled = RegNextWhen(!none && state.overCoupled, stage(0))
-    val lowLatency = RegNextWhen(low, stage(0))
+    val source = RegNextWhen(PerQueue(roles.source, queue), stage(0))
+    val alone = RegNextWhen(of(roles.alone, queue), stage(0))
+    val lowLatency = RegNextWhen(of(roles.low, queue), stage(0))
     val draw = RegNextWhen(io.request.draw << 8, stage(0))
     val ecn = RegNextWhen(io.request.ecn, stage(0))
     val ecnOn = RegNextWhen(of(roles.ecn, queue), stage(0))
     val capable = ecn =/= Ecn.notEct
   }
 
+  /** Its probabilities as they stood with the request; t2 to t5. */
   val t2 = new Area {
-    val classic = RegNextWhen(t1.draw < t1.classic, stage(1))
-    /** the probability of what may happen to the packet */
-    val used = RegNextWhen(Mux(!t1.lowLatency || !t1.overCoupled && !t1.capable, t1.classic,
-      Mux(t1.overCoupled, t1.either, t1.coupled)), stage(1))
-    val coupled = RegNextWhen(t1.draw < t1.coupled, stage(1))
-    val either = RegNextWhen(t1.draw < t1.either, stage(1))
+    private val state = decisionStates.readAsync(t1.source.resized)
+    private val none = of(RegNext(fresh.asBits), t1.source) || t1.alone
+    private def unless(value: UInt) = RegNextWhen(Mux(none, U(0, 32 bits), value), stage(1))
+    val classic = unless(state.classic)
+    val coupled = unless(state.coupled)
+    val either = unless(state.either)
+    val overClassic = RegNextWhen(!none && state.overClassic, stage(1))
+    val overCoupled = RegNextWhen(!none && state.overCoupled, stage(1))
   }
 
   val t3 = new Area {
+    val classic = RegNextWhen(t1.draw < t2.classic, stage(2))
+    /** the probability of what may happen to the packet */
+    val used = RegNextWhen(Mux(!t1.lowLatency || !t2.overCoupled && !t1.capable, t2.classic,
+      Mux(t2.overCoupled, t2.either, t2.coupled)), stage(2))
+    val coupled = RegNextWhen(t1.draw < t2.coupled, stage(2))
+    val either = RegNextWhen(t1.draw < t2.either, stage(2))
+  }
+
+  val t4 = new Area {
     private val drop, mark = False
     when(t1.lowLatency) {
-      drop := t2.classic && (t1.overCoupled || !t1.capable)
-      mark := Mux(t1.overCoupled, t2.either, t2.coupled) && t1.capable
+      drop := t3.classic && (t2.overCoupled || !t1.capable)
+      mark := Mux(t2.overCoupled, t3.either, t3.coupled) && t1.capable
     } otherwise {
-      drop := t2.classic
-      mark := t2.classic && t1.ecnOn && !t1.overClassic && t1.capable
+      drop := t3.classic
+      mark := t3.classic && t1.ecnOn && !t2.overClassic && t1.capable
       when(mark)(drop := False)
     }
     private val next = PolicyVerdict(c)
@@ -243,14 +249,14 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
     when(mark && t1.ecn =/= Ecn.ce)(next.action := Action.mark)
     when(drop)(next.action := Action.drop)
     next.cause := Mux(drop || mark, U(Cause.early, 3 bits), U(Cause.none, 3 bits))
-    next.evidence.average := t1.classic @@ U(0, 11 bits)
-    next.evidence.count := (t1.overCoupled ## t1.overClassic ## t1.lowLatency).asUInt.resized
-    next.evidence.probability := t2.used.resized
+    next.evidence.average := t2.classic @@ U(0, 11 bits)
+    next.evidence.count := (t2.overCoupled ## t2.overClassic ## t1.lowLatency).asUInt.resized
+    next.evidence.probability := t3.used.resized
     next.evidence.idleSlots := 0
-    val verdict = RegNextWhen(next, stage(2))
+    val verdict = RegNextWhen(next, stage(3))
   }
   io.verdict.valid := stage(c.fastLatency)
-  io.verdict.payload := Aligned(t3.verdict, stage, 3, c.fastLatency)
+  io.verdict.payload := Aligned(t4.verdict, stage, 4, c.fastLatency)
 
   /** The step, at the departure. */
   val leaving = new Area {

@@ -42,16 +42,28 @@ case class RedCount(c: WeirConfig) extends Component {
   noIoPrefix()
 
   /** stage(n): a request is in tn */
-  val stage = new Steps(io.request.valid, 7)
+  val stage = new Steps(io.request.valid, 8)
 
   /** the request in t1…t4, and the one in t5…t7 */
   val arrival = RegNextWhen(io.request.payload, stage(0))
+  /** its queue, one bit each, in t4 alone */
+  val takes = RegNext(PerQueue.select(c.queues, stage(3), arrival.queue)) init 0
   val younger = new Area {
     val queue = RegNextWhen(arrival.queue, stage(4))
     val length = RegNextWhen(arrival.length, stage(4))
     val there = stage(5) || stage(6) || stage(7)
+    /** its queue, one bit each, while it is there */
+    val of = RegNext(PerQueue.select(c.queues, stage(4) || stage(5) || stage(6), stage(4) ? arrival.queue | queue)) init 0
   }
 
+  /** A commit is that of the request in t11: its queue is known here, and only whether it restarts comes late. */
+  val committed = new Area {
+    /** t9 to t12 */
+    val queue = RegNextWhen(younger.queue, stage(8))
+    val of = RegNextWhen(PerQueue.select(c.queues, True, younger.queue), stage(8)) init 0
+    /** it is that of the request in t1…t4 */
+    val arriving = RegNext(queue === (stage(0) ? io.request.queue | arrival.queue))
+  }
   val restarts = io.commit.acts
 
   val state = for (_ <- 0 until c.queues) yield new Area {
@@ -97,32 +109,28 @@ case class RedCount(c: WeirConfig) extends Component {
 
   /** the decision between the candidates, and the new state */
   val t4 = new Area {
-    val now = restarts && io.commit.queue === arrival.queue
+    val now = restarts && committed.arriving
     /** a commit of t1…t3 */
     val before = RegInit(False)
     when(stage(0))(before := False).elsewhen(now)(before := True)
     val restart = before || now
+    private val anew = io.forced ? t2.afterRestart | t2.restarted
+    private val on = io.forced ? t2.next | t2.kept
     val used = PacketCount(16, 24)
-    when(io.forced) {
-      used.packets := restart ? t2.afterRestart.packets.resize(16) | t2.next.packets
-      used.bytes := restart ? t2.afterRestart.bytes.resize(24) | t2.next.bytes
-    } otherwise {
-      used.packets := restart ? t2.restarted.packets.resize(16) | t2.kept.packets
-      used.bytes := restart ? t2.restarted.bytes.resize(24) | t2.kept.bytes
-    }
+    used.packets := restart ? anew.packets.resize(16) | on.packets
+    used.bytes := restart ? anew.bytes.resize(24) | on.bytes
   }
   io.restart := t4.restart
   io.used := io.outside ? U(0, 16 bits) | t4.used.packets
 
   when(restarts) {
-    for (q <- 0 until c.queues) when(io.commit.queue === q) {
-      val counted = younger.there && younger.queue === q
-      state(q).count.packets := counted.asUInt.resized
-      state(q).count.bytes := counted ? younger.length.resize(24) | U(0)
+    for (q <- 0 until c.queues) when(committed.of(q)) {
+      state(q).count.packets := younger.of(q).asUInt.resized
+      state(q).count.bytes := younger.of(q) ? younger.length.resize(24) | U(0)
     }
   }
   when(stage(4)) {
-    for (q <- 0 until c.queues) when(arrival.queue === q) {
+    for (q <- 0 until c.queues) when(takes(q)) {
       when(io.outside) {
         state(q).fresh := True
       } otherwise {

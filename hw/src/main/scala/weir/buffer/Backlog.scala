@@ -31,9 +31,11 @@ case class Fill(c: WeirConfig) extends Bundle {
 class Backlog(c: WeirConfig) extends Component {
   val io = new Bundle {
     val enter, refund, leave = slave(Flow(BacklogChange(c)))
+    /** `refund`, one bit a queue */
+    val refunds = in(Bits(c.queues bits))
     /** with `leave`: the first packet of a group */
     val leaveFirst = c.jumbo generate (in Bool ())
-    /** a packet has joined a group: one frame less */
+    /** a packet has joined a group: one frame less. It comes a cycle later than the others, and is seen in `fill` a cycle after that */
     val joined = c.jumbo generate slave(Flow(c.queueId))
     val reserve = in(Vec(UInt(15 bits), c.queues))
     val fill = out(Vec(Fill(c), c.queues))
@@ -58,16 +60,18 @@ class Backlog(c: WeirConfig) extends Component {
   val changes = RegNext(comes) init False
   val changed = RegNext(changes) init False
   /** of frames */
-  private val framesCome = if (c.jumbo) comes || io.joined.valid else comes
-  val framesChange = RegNext(framesCome) init False
+  val framesChange = if (c.jumbo) changes || io.joined.valid else changes
   private val framesChanged = RegNext(framesChange) init False
+
+  /** What is loaded counts with `changes`: only the cycle model needs to be told when. */
+  private def load(enable: Bool)(assignments: => Unit): Unit = if (c.gated) when(enable)(assignments) else assignments
 
   val queues = for (q <- 0 until c.queues) yield new Area {
     private def of(flow: Flow[BacklogChange]) = flow.valid && flow.queue === q
     private def only[T <: UInt](condition: Bool, value: UInt) = Mux(condition, value, U(0, widthOf(value) bits))
 
     val entered = of(io.enter)
-    val refunded = of(io.refund)
+    val refunded = io.refunds(q)
     val leaving = of(io.leave)
 
     val changeBytes = Reg(SInt(17 bits)) init 0
@@ -76,7 +80,7 @@ class Backlog(c: WeirConfig) extends Component {
     private val cellBits = widthOf(io.enter.cells) + 3
     val changeCells = Reg(SInt(cellBits bits)) init 0
     val gone = RegInit(False)
-    when(comes) {
+    load(comes) {
       changeBytes := only(entered, io.enter.length).resize(17 bits).asSInt -
         (only(refunded, io.refund.length) +^ only(leaving, io.leave.length)).resize(17 bits).asSInt
       changePackets := only(entered, io.enter.count).resize(packetBits bits).asSInt -
@@ -116,13 +120,15 @@ class Backlog(c: WeirConfig) extends Component {
     io.fill(q).packets := packets
     val groups = c.jumbo generate new Area {
       val joined = io.joined.valid && io.joined.payload === q
+      /** without `joined`; 0 if nothing changes */
       val change = Reg(SInt(3 bits)) init 0
-      when(framesCome) {
+      load(comes || changes) {
         change := entered.asUInt.resize(3 bits).asSInt -
-          (refunded.asUInt +^ (leaving && io.leaveFirst).asUInt +^ joined.asUInt).resize(3 bits).asSInt
+          (refunded.asUInt +^ (leaving && io.leaveFirst).asUInt).resize(3 bits).asSInt
       }
+      val changeNow = change - joined.asUInt.resize(3 bits).asSInt
       val count = Reg(c.count) init 0
-      when(framesChange)(count := (count.asSInt + change.resize(c.countWidth bits)).asUInt)
+      when(framesChange)(count := (count.asSInt + changeNow.resize(c.countWidth bits)).asUInt)
     }
     io.fill(q).frames := (if (c.jumbo) groups.count else packets)
     io.fill(q).cells := cells

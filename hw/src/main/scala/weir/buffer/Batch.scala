@@ -32,6 +32,8 @@ class Batch(c: WeirConfig) extends Component {
     val room = out Bool ()
     /** Admit takes an arrival */
     val ready = in Bool ()
+    /** an arrival comes if `ready` is high */
+    val offers = out Bool ()
     val pop = master(Flow(Arrival(c)))
     /** the arrival came out of a jumbo frame: nobody has announced its queue; not of packets that stay together behind the first */
     val popInner = out Bool ()
@@ -96,7 +98,8 @@ class Batch(c: WeirConfig) extends Component {
 
   val coming = new Area {
     val alone = ring.empty && !leaving.reading && !leaving.valid
-    val direct = io.push.valid && !io.pushInner && alone && io.ready
+    val offered = io.push.valid && !io.pushInner && alone
+    val direct = offered && io.ready
     val stored = io.push.valid && !direct
     ram.write(header.completes ? header.place | ring.written.resized, header.completes ? (B(0, Spacing.waitWidth bits) ## False ## True ## header.whole.asBits) | entry,
       stored || header.completes)
@@ -116,7 +119,8 @@ class Batch(c: WeirConfig) extends Component {
 
   io.pop.valid := coming.direct || leaving.goes
   io.pop.payload := Mux(leaving.valid, leaving.arrival, io.push.payload)
-  io.popInner := leaving.goes && leaving.inner && !leaving.arrival.transit.member
+  io.offers := coming.offered || leaving.valid
+  io.popInner := leaving.valid && leaving.inner && !leaving.arrival.transit.member
   io.popFirst := leaving.first
   io.popWaitNs := leaving.waitNs
   io.together := leaving.valid && leaving.transit

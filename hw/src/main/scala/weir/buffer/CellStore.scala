@@ -19,8 +19,8 @@ case class CellRead(c: WeirConfig) extends Bundle {
 
 /** The shared packet buffer: cells of four 128-bit words, one write and one read port.
   *
-  * A word is in the RAM two cycles after `write`; a read answers three cycles after `read` (registered address,
-  * RAM, registered output), in order, one a cycle.
+  * A word is in the RAM three cycles after `write`: a register where words come from, one at the RAMs, which lie all over an FPGA. In the core
+  * nobody reads it for ten cycles at least. A read answers three cycles after `read` (registered address, RAM, registered output), in order, one a cycle.
   *
   * For an FPGA it is cut into slices that are as deep as the buffer ([[CellStore.sliceWidth]]): no multiplexer of
   * banks behind the RAMs, and a wire a bit.
@@ -37,10 +37,17 @@ class CellStore(c: WeirConfig) extends Component {
   private val sliceWidth = if (c.gated) c.wordWidth else CellStore.sliceWidth(depth).getOrElse(c.wordWidth)
   private val slices = Seq.fill(c.wordWidth / sliceWidth)(Mem(Bits(sliceWidth bits), depth))
 
-  val writing = new Area {
+  /** on its way to the RAMs */
+  val coming = new Area {
     val valid = RegNext(io.write.valid) init False
     val address = Loaded(c, io.write.cell @@ io.write.index, io.write.valid)
     val data = Loaded(c, io.write.data, io.write.valid)
+  }
+
+  val writing = new Area {
+    val valid = RegNext(coming.valid) init False
+    val address = Loaded(c, coming.address, coming.valid)
+    val data = Loaded(c, coming.data, coming.valid)
     for ((slice, bits) <- slices zip data.subdivideIn(sliceWidth bits)) slice.write(address, bits, valid)
   }
 

@@ -92,7 +92,8 @@ class FreeList(c: WeirConfig) extends Component {
 
   val port = new Area {
     val address = Mux(slot, io.lookup.payload, allocate.last)
-    val data = links.readSync(address, allocate.read || slot)
+    /** what nobody asked for is not looked at: whether the allocator reads is known late */
+    val data = links.readSync(address, if (c.gated) allocate.read || slot else True)
   }
 
   /** A cell is taken, another comes to be known. */

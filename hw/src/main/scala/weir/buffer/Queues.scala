@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.{Steps, WeirConfig}
+import weir.{Loaded, Steps, WeirConfig}
 import weir.aqm.{Cause, Ecn}
 
 /** A packet that comes to its queue. */
@@ -85,7 +85,9 @@ case class Leaving(c: WeirConfig) extends Bundle {
   * packets.
   *
   * RAMs with one write and one read port each: the descriptors, the links from group to group, and in a core with jumbo
-  * frames those from packet to packet, and the groups' sizes. A link and an append write them in their own cycle; a grant reads them. Latency from
+  * frames those from packet to packet, and the groups' sizes. A link writes them in its own cycle, an append the link between groups a cycle after
+  * its own; a grant reads them in the next. A link comes with its append or a cycle later, and one that joins up to a cycle after the grant of
+  * its group. Latency from
   * grant to departure three cycles; one grant in four cycles, one link and one append a cycle. A queue is `ready` when its head is known,
   * the cycle after an append to an empty queue and four cycles after a grant. The other packets of a group depart four cycles apart,
   * while `walking` asks for no other grant; `hold` lets the next one wait.
@@ -94,7 +96,7 @@ class Queues(c: WeirConfig) extends Component {
   val io = new Bundle {
     val nowNs = in(c.time)
     val link = slave(Flow(Link(c)))
-    /** a group goes to the tail of its queue: in the cycle of its first packet's link, or later */
+    /** a group goes to the tail of its queue: a cycle before its first packet's link, with it or later */
     val append = slave(Flow(Append(c)))
     val grant = slave(Flow(Grant(c)))
     val departure = master(Flow(Departure(c)))
@@ -151,6 +153,12 @@ class Queues(c: WeirConfig) extends Component {
     val id = Vec.fill(3)(Reg(c.descriptorId))
     /** what is read: the head of the queue, or what comes next of a group */
     val reads = c.descriptorId
+    /** Nothing is on its way, so a grant or a step may come: what would be theirs is taken in every such cycle, for whether one comes is
+      * known late.
+      */
+    val open = if (c.gated) io.grant.valid || stepped else !valid.passed.orR && !walk.active
+    /** likewise what is looked at in the next cycle only */
+    val fresh = if (c.gated) starts else True
   }
 
   /** some list changes */
@@ -158,17 +166,28 @@ class Queues(c: WeirConfig) extends Component {
   /** a group comes */
   val comes = io.append.valid
   val moves = comes || granted.taken || granted.loads(2)
+  /** It makes an empty queue ready at once; its list changes a cycle later, before a grant may look at it. */
+  val added = new Area {
+    val valid = RegNext(comes) init False
+    val id = Loaded(c, io.append.id, comes)
+  }
 
   val lists = for (q <- 0 until c.queues) yield new Area {
     val head, tail = Reg(c.descriptorId)
     val headValid = RegInit(False)
+    /** without one that is being added */
     val groups = Reg(UInt(c.descriptorWidth + 1 bits)) init 0
+    /** `groups` is 0, 1 */
+    val none = RegInit(True)
+    val one = RegInit(False)
     val empty = RegInit(True)
     val linked = comes && io.append.queue === q
+    /** it was linked in the cycle before, and is the only one */
+    val adds = RegNext(linked) init False
     val left = granted.taken && granted.queue(0) === q
     /** no group stays but the one that is linked now */
-    private val one = groups === 1
-    val alone = empty || (left && one)
+    val alone = empty || (left && one && !adds)
+    val addsAlone = Loaded(c, alone, linked)
     val loaded = granted.loads(2) && granted.queue(2) === q
 
     when(io.grant.valid && io.grant.queue === q)(headValid := False)
@@ -177,57 +196,62 @@ class Queues(c: WeirConfig) extends Component {
         headValid := True
       }
       when(linked) {
-        tail := io.append.id
-        when(alone) {
-          head := io.append.id
-          headValid := True
-        }
-      }
-      when(linked && !left) {
-        groups := groups + 1
+        when(alone)(headValid := True)
         empty := False
+      } elsewhen (left) {
+        empty := one && !adds
       }
-      when(!linked && left) {
+    }
+    when(added.valid || granted.taken) {
+      when(adds) {
+        tail := added.id
+        when(addsAlone)(head := added.id)
+      }
+      when(adds && !left) {
+        groups := groups + 1
+        one := none
+        none := False
+      }
+      when(!adds && left) {
         groups := groups - 1
-        empty := one
+        one := groups === 2
+        none := one
       }
     }
     io.ready(q) := headValid
     io.empty(q) := empty
   }
 
-  val tails = Vec(lists.map(_.tail))
   val heads = Vec(lists.map(_.head))
-  val alone = Vec(lists.map(_.alone))
-  val several = Vec(lists.map(l => l.groups =/= 1))
+  val several = Vec(lists.map(l => !l.one || l.adds))
 
   descriptors.write(io.link.id, io.link.descriptor, io.link.valid)
-  followers.write(tails(io.append.queue.resized), io.append.id, comes && !alone(io.append.queue.resized))
+  followers.write(MuxOH(lists.map(_.adds), lists.map(_.tail)), added.id, lists.map(l => l.adds && !l.addsAlone).orR)
 
   granted.several := several(granted.queue(0).resized)
   granted.reads := granted.taken ? heads(granted.queue(0).resized) | granted.id(0)
-  when(granted.starts) {
+  when(granted.fresh) {
     granted.nowNs(0) := io.nowNs
     granted.first(0) := io.grant.valid
     granted.id(0) := walk.next
-  }
-  when(io.grant.valid) {
-    granted.queue(0) := io.grant.queue
-    granted.discard(0) := io.grant.discard
-    granted.cause(0) := io.grant.cause
-  }
-  when(granted.starts) {
     granted.partial(0) := granted.stepped
     granted.looks(0) := False
     granted.dies(0) := False
+    if (c.jumbo) when(io.step.valid) {
+      granted.id(0) := io.step.id
+      granted.looks(0) := io.step.looks
+      granted.dies(0) := io.step.dies
+    }
   }
-  if (c.jumbo) when(io.step.valid) {
-    granted.queue(0) := io.step.queue
-    granted.discard(0) := True
-    granted.cause(0) := Cause.partial
-    granted.id(0) := io.step.id
-    granted.looks(0) := io.step.looks
-    granted.dies(0) := io.step.dies
+  when(granted.open) {
+    granted.queue(0) := io.grant.queue
+    granted.discard(0) := io.grant.discard
+    granted.cause(0) := io.grant.cause
+    if (c.jumbo) when(io.step.valid) {
+      granted.queue(0) := io.step.queue
+      granted.discard(0) := True
+      granted.cause(0) := Cause.partial
+    }
   }
   for (stage <- 1 to 2) {
     when(granted.valid(stage)) {
@@ -245,7 +269,10 @@ class Queues(c: WeirConfig) extends Component {
 
   val reading = new Area {
     val descriptor = RegNextWhen(descriptors.readSync(granted.reads, granted.valid(1)), granted.valid(2))
-    val follower = RegNextWhen(followers.readSync(granted.reads, granted.valid(1)), granted.valid(2))
+    /** the second group of a queue was added as its first, which had been alone, was read */
+    private val overtaken = RegNext(granted.taken && lists.map(l => l.left && l.one && l.adds).orR) init False
+    private val overtaking = Loaded(c, added.id, added.valid)
+    val follower = RegNextWhen(overtaken ? overtaking | followers.readSync(granted.reads, granted.valid(1)), granted.valid(2))
   }
   when(granted.loads(2)) {
     for (list <- lists) when(list.loaded)(list.head := reading.follower)
@@ -261,18 +288,29 @@ class Queues(c: WeirConfig) extends Component {
       (io.link.valid && joins) || io.update.fire)
     sizes.write(Mux(io.link.valid, Mux(joins, io.link.head, io.link.id), io.update.id),
       Mux(io.link.valid, io.link.group, io.update.group), sized || io.update.fire)
-    val member = RegNextWhen(members.readSync(granted.reads, granted.valid(1)), granted.valid(2))
+    /** The link of the cycle before: if it joined the group that was read in that cycle, what was read is not what it wrote. */
+    val late = new Area {
+      val joined = RegNext(io.link.valid && joins && !io.link.transit) init False
+      val head = Loaded(c, io.link.head, io.link.valid)
+      val id = Loaded(c, io.link.id, io.link.valid)
+      /** behind the group's first */
+      val second = Loaded(c, io.link.before === io.link.head, io.link.valid)
+      val group = Loaded(c, io.link.group, io.link.valid)
+      val now = joined && head === granted.id(1)
+    }
+    private val memberRead = members.readSync(granted.reads, granted.valid(1))
+    val member = RegNextWhen((late.now && late.second) ? late.id | memberRead, granted.valid(2))
     private val read = sizes.readSync(granted.reads, granted.valid(1))
-    val size = RegNextWhen(read, granted.valid(2))
+    val size = RegNextWhen(late.now ? late.group | read, granted.valid(2))
     // from registers: what follows from a departure depends on it
     /** a group of one packet */
-    private val single = RegNextWhen(read.packets === 1 && !read.transit, granted.valid(2))
+    private val single = RegNextWhen(read.packets === 1 && !read.transit && !late.now, granted.valid(2))
     /** `walk.left` is 0 */
     private val end = Reg(Bool())
 
     val first = granted.first(2)
     /** all packets of a jumbo frame in transit have been dropped */
-    val dead = RegNextWhen(granted.first(1) && read.transit && read.packets === 0, granted.valid(2))
+    val dead = RegNextWhen(granted.first(1) && read.transit && read.packets === 0 && !late.now, granted.valid(2))
     val last = Mux(first, single, end) || dead
     when(walk.steps) {
       walk.known := False
@@ -297,7 +335,8 @@ class Queues(c: WeirConfig) extends Component {
     io.found.descriptor := reading.descriptor
     io.found.next := member
     io.found.group := size
-    io.heads := heads
+    // one that is being added may be looked at already
+    io.heads := Vec(lists.map(l => (l.adds && l.addsAlone) ? added.id | l.head))
     io.loaded.valid := granted.loads(2)
     io.loaded.queue := granted.queue(2)
     io.loaded.id := reading.follower

@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Loaded, WeirConfig}
 import weir.aqm.Ecn
 import weir.csr.{FrameEnd, IngressEvent}
 import weir.frame.{IngressWord, IpVersion}
@@ -73,7 +73,10 @@ class Store(c: WeirConfig) extends Component {
     /** one of them */
     val ending = if (c.jumbo) RegNext(io.jumbo.valid || closes) init False else False
     val end = RegNextWhen(io.jumbo.payload, io.jumbo.valid)
-    val good = end.kind === FrameEnd.good && !failed
+    private val good = end.kind === FrameEnd.good && !failed
+    /** with `ends`: it is kept, or not; no packet ends while it waits for that */
+    val commits = RegNext(closes && good) init False
+    val discards = RegNext(closes && !good) init False
   }
 
   val word = new Area {
@@ -83,8 +86,8 @@ class Store(c: WeirConfig) extends Component {
     val waits = if (c.jumbo) !frame.failed && !io.known && !inside else False
     io.packet.ready := !waits && !jumbo.ending
     val fires = io.packet.fire
-    val starts = fires && io.packet.cellStart
-    val lacking = starts && !frame.failed && !io.available
+    private val lacks = io.packet.cellStart && !frame.failed && !io.available
+    val lacking = fires && lacks
     when(fires)(inside := !io.packet.last && io.packet.index =/= c.wordsPerCell - 1)
     when(io.end.valid || jumbo.ends)(inside := False)
   }
@@ -95,11 +98,13 @@ class Store(c: WeirConfig) extends Component {
   /** it ends and is not kept, whatever cells there are */
   val refused = ended && !keepable
   val committed = ended && keepable && !failed
+  /** a word is kept, if it comes: that it does is known later than all else, its frame's `end` too */
+  private val kept = !frame.failed && (!io.packet.cellStart || io.available) && !(io.packet.last && !keepable)
   /** the cell that this word starts is kept */
-  val taking = word.starts && !frame.failed && io.available && !refused
+  val taking = word.fires && (io.packet.cellStart && kept)
 
   io.take := taking
-  io.write.valid := word.fires && !failed && !refused
+  io.write.valid := word.fires && kept
   io.write.cell := Mux(io.packet.cellStart, io.cell, frame.last)
   io.write.index := io.packet.index
   io.write.data := io.packet.data
@@ -109,7 +114,7 @@ class Store(c: WeirConfig) extends Component {
   io.rollback.valid := (refused || word.lacking) && !none
   io.rollback.first := frame.first
   io.rollback.cells := frame.cells.resized
-  when(jumbo.ends && !jumbo.good) {
+  when(jumbo.discards) {
     // the last packet may have been broken off
     io.rollback.valid := jumbo.cells =/= 0 || !none
     when(jumbo.cells =/= 0)(io.rollback.first := jumbo.first)
@@ -133,14 +138,13 @@ class Store(c: WeirConfig) extends Component {
 
   val arrival = new Area {
     val valid = RegNext(committed) init False
-    val meta = RegNextWhen(io.end.meta, ended)
+    val meta = Loaded(c, io.end.meta, ended)
     val inner = RegNextWhen(io.end.inner, ended) init False
-    val chain = Reg(Chain(c))
-    when(ended) {
-      chain.first := Mux(none, io.cell, frame.first)
-      chain.last := Mux(taking, io.cell, frame.last)
-      chain.cells := frame.cells + taking.asUInt
-    }
+    private val ending = Chain(c)
+    ending.first := Mux(none, io.cell, frame.first)
+    ending.last := Mux(taking, io.cell, frame.last)
+    ending.cells := frame.cells + taking.asUInt
+    val chain = Loaded(c, ending, ended)
     io.arrival.valid := valid
     io.arrival.meta := meta
     io.arrival.chain := chain
@@ -173,8 +177,8 @@ class Store(c: WeirConfig) extends Component {
     jumbo.transit := False
   }
   io.abort := jumbo.failed
-  io.commit := jumbo.ends && jumbo.good
-  io.discard := jumbo.ends && !jumbo.good
+  io.commit := jumbo.commits
+  io.discard := jumbo.discards
 
   /** The packets of a jumbo frame in transit all go to one queue: that of the outer IPv4 header's DSCP, or in the L2 form, which
     * has none, of the first packet's. In the L2 form the frame's ECN is what its builder would write into an outer header.
@@ -218,7 +222,7 @@ class Store(c: WeirConfig) extends Component {
     io.arrival.meta.queue.allowOverride()
     io.arrival.meta.queue := together.queue
     io.arrival.held := False
-    io.waitNs := RegNextWhen(io.end.waitNs, ended)
+    io.waitNs := Loaded(c, io.end.waitNs, ended)
     io.arrival.transit.allowOverride()
     io.arrival.transit := Transit.alone(c, arrival.meta.length, arrival.chain)
     io.arrival.transit.header := arrival.header
@@ -228,33 +232,28 @@ class Store(c: WeirConfig) extends Component {
 
   val event = new Area {
     val valid = RegNext(ended && !io.end.inner || jumbo.ends) init False
-    val event = Reg(IngressEvent(c))
-    when(ended && !io.end.inner) {
-      event.end := Mux(good && !committed, U(FrameEnd.overflow, 3 bits), io.end.kind)
-      event.bytes := io.end.bytes
-      event.wireBytes := io.end.bytes
-      event.packets := 1
-      event.jumbo := False
-      event.discarded := 0
-      event.discardedBytes := 0
-    }
+    private val now = IngressEvent(c)
+    now.end := Mux(good && !committed, U(FrameEnd.overflow, 3 bits), io.end.kind)
+    now.bytes := io.end.bytes
+    now.wireBytes := io.end.bytes
+    now.packets := 1
+    now.jumbo := False
+    now.discarded := 0
+    now.discardedBytes := 0
     when(jumbo.ends) {
-      event.end := Mux(jumbo.end.kind === FrameEnd.good && jumbo.failed, U(FrameEnd.overflow, 3 bits), jumbo.end.kind)
-      event.bytes := jumbo.end.bytes
-      event.wireBytes := jumbo.end.bytes
-      event.packets := 1
-      event.jumbo := jumbo.good
-      event.discarded := 0
-      event.discardedBytes := 0
-      when(jumbo.good) {
-        event.bytes := jumbo.bytes + jumbo.end.discardedBytes
-        event.packets := jumbo.end.count + jumbo.end.discarded
-        event.discarded := jumbo.end.discarded
-        event.discardedBytes := jumbo.end.discardedBytes.resized
-      }
+      now.end := Mux(jumbo.end.kind === FrameEnd.good && jumbo.failed, U(FrameEnd.overflow, 3 bits), jumbo.end.kind)
+      now.bytes := jumbo.end.bytes
+      now.wireBytes := jumbo.end.bytes
+    }
+    when(jumbo.commits) {
+      now.jumbo := True
+      now.bytes := jumbo.bytes + jumbo.end.discardedBytes
+      now.packets := jumbo.end.count + jumbo.end.discarded
+      now.discarded := jumbo.end.discarded
+      now.discardedBytes := jumbo.end.discardedBytes.resized
     }
     io.event.valid := valid
-    io.event.payload := event
+    io.event.payload := Loaded(c, now, ended && !io.end.inner || jumbo.ends)
     if (c.jumbo) {
       def late(kind: UInt) = kind === FrameEnd.overflow || kind === FrameEnd.malformed
       val lost = ended && !io.end.inner && (good && !committed || late(io.end.kind))

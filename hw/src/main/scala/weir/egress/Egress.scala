@@ -2,7 +2,7 @@ package weir.egress
 
 import spinal.core._
 import spinal.lib._
-import weir.{DeepFifo, WeirConfig}
+import weir.{DeepFifo, Loaded, ShortFifo, WeirConfig}
 import weir.buffer._
 import weir.frame.{MarkWords, RewriteBeat, RewriteInfo}
 import weir.jumbo.{PackEntry, PackGroup, PackWord}
@@ -101,7 +101,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     }
   }
 
-  val fifo = new StreamFifo(Word(), depth, withAsyncRead = true, withBypass = true)
+  val fifo = new ShortFifo(Word(), depth)
   /** words in the FIFO or on their way to it */
   val credit = new Area {
     val used = Reg(UInt(log2Up(depth + 1) bits)) init 0
@@ -149,15 +149,16 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     label.lastBytes := shown.lastBytes
     label.info := shown.info
 
-    when(starting) {
+    // A packet whose reading begins: none of this is looked at before, and whether it begins is known late.
+    when(if (c.gated) starting else !active) {
       job := jobs.pop.payload
       cell := jobs.pop.chain.first
       index := 1
       left := jobs.pop.words - 1
-      active := !single
       known := False
       asked := False
     }
+    when(starting)(active := !single)
     when(reading) {
       index := index + 1
       left := left - 1
@@ -256,7 +257,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     private val length = io.sent.valid ? io.sent.payload | io.departure.descriptor.length
     /** of a frame that was granted */
     val comes = RegNext(sent) init False
-    val beats = RegNextWhen(((length +^ 7) >> 3).resize(11), sent)
+    val beats = Loaded(c, ((length +^ 7) >> 3).resize(11), sent)
     /** beats of granted frames that have not left */
     val left = Reg(UInt(14 bits)) init 0
     private val change = (comes ? beats.resize(14) | U(0)) - io.leaves.asUInt
@@ -274,8 +275,18 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     /** granted, but then refused by its policy */
     val refused = io.departure.valid && io.departure.refused && io.departure.last
     count := count + came.asUInt - gone.asUInt - refused.asUInt
-    io.room := count < 2 || (if (c.jumbo) count < frames && reach.few else False)
-    io.covered := (if (c.jumbo) count >= 2 && reach.enough || count === frames || !io.entriesFit else count >= 2)
+    /** `count` will be less than `most`: each change judged before it is known which it is; a grant is known last */
+    private def less(most: Int): Bool = {
+      def than(n: Int): Bool = count.resize(count.getWidth + 1) < n
+      def judged(came: Int): Bool =
+        (gone && refused) ? than(most + 2 - came) | ((gone || refused) ? than(most + 1 - came) | than(most - came))
+      came ? judged(1) | judged(0)
+    }
+    // from registers: behind `room` are the scheduler and the queues
+    val few = RegNext(less(2)) init True
+    val fits = c.jumbo generate (RegNext(less(frames)) init True)
+    io.room := few || (if (c.jumbo) fits && reach.few else False)
+    io.covered := (if (c.jumbo) !few && reach.enough || !fits || !io.entriesFit else !few)
   }
 
   io.busy := pending.count =/= 0 || reader.finished || io.departure.valid || io.free.valid

@@ -95,32 +95,54 @@ class Release(c: WeirConfig) extends Component {
     val answered = waiting && valids.foldLeft(False: Bool)(_ || _)
     when(answered)(waiting := False)
     when(waits)(waiting := True)
-    val decided = carriedOut(departure, verdict)
+    val decided = carriedOut(departure, Answer(verdict))
     /** what was answered for the packets behind the first */
-    val verdictOfGroup = RegNextWhen(verdict, answered)
+    val group = RegNextWhen(Answer(verdict), answered)
     val applies = RegInit(False)
     when(came.valid && came.first)(applies := False)
     when(answered)(applies := True)
   }
 
-  /** A packet that was granted to be sent, and what its policy says of its group. */
-  private def carriedOut(packet: Departure, verdict: DepartureVerdict): Departure = {
-    val decided = cloneOf(packet)
-    decided := packet
-    when(!packet.descriptor.exempt) {
-      val marks = verdict.action === Action.mark
-      val notEct = if (c.jumbo) packet.descriptor.ecn === Ecn.notEct else False
-      val member = if (c.jumbo) packet.descriptor.member else False
-      val drops = verdict.action === Action.drop || (marks && notEct && !member)
-      val ce = if (c.jumbo) packet.descriptor.ecn === Ecn.ce || (notEct && member) else False
-      decided.descriptor.mark := packet.descriptor.mark || (marks && !ce)
-      decided.discard := drops
-      decided.refused := verdict.action === Action.drop
-      decided.sent := verdict.action =/= Action.drop
-      decided.cause := verdict.cause
-      // marked at arrival: counted there; a packet in transit shows that its jumbo frame was selected
-      when((packet.descriptor.mark || (ce && !member)) && marks)(decided.cause := Cause.none)
+  /** What a policy said of a group, if it is `valid` for a packet of it. */
+  private case class Answer() extends Bundle {
+    val valid, drops, marks = Bool()
+    val cause = UInt(3 bits)
+
+    def of(other: Answer, counts: Bool): Answer = {
+      valid := counts
+      drops := counts && other.drops
+      marks := counts && other.marks
+      cause := other.cause
+      this
     }
+  }
+  private object Answer {
+    def apply(verdict: DepartureVerdict): Answer = {
+      val answer = new Answer
+      answer.valid := True
+      answer.drops := verdict.action === Action.drop
+      answer.marks := verdict.action === Action.mark
+      answer.cause := verdict.cause
+      answer
+    }
+  }
+
+  /** A packet, and what its policy says of its group; an answer is valid only for one that was granted to be sent. */
+  private def carriedOut(packet: Departure, answer: Answer): Departure = {
+    val decided = cloneOf(packet).allowOverride()
+    decided := packet
+    val counts = !packet.descriptor.exempt
+    val notEct = if (c.jumbo) packet.descriptor.ecn === Ecn.notEct else False
+    val member = if (c.jumbo) packet.descriptor.member else False
+    val ce = if (c.jumbo) packet.descriptor.ecn === Ecn.ce || (notEct && member) else False
+    val drops = counts && answer.drops
+    decided.descriptor.mark := packet.descriptor.mark || (counts && answer.marks && !ce)
+    decided.discard := packet.discard || drops || (counts && answer.marks && notEct && !member)
+    decided.refused := packet.refused || drops
+    decided.sent := packet.sent && !drops
+    when(counts && answer.valid)(decided.cause := answer.cause)
+    // marked at arrival: counted there; a packet in transit shows that its jumbo frame was selected
+    when(counts && answer.marks && (packet.descriptor.mark || (ce && !member)))(decided.cause := Cause.none)
     decided
   }
 
@@ -129,7 +151,12 @@ class Release(c: WeirConfig) extends Component {
     // as long as one waits: what is there when it is answered counts
     val decided = RegNextWhen(held.decided, held.waiting)
     io.released.valid := passes || valid
-    val follows = if (c.jumbo) Mux(held.applies && !came.first && !came.discard, carriedOut(came.payload, held.verdictOfGroup), came.payload) else came.payload
+    val follows = if (c.jumbo) {
+      // of the packet that departs next: from a register; the answer stands while packets behind a first one are on their way
+      val next = io.leaving
+      val answer = RegNext(new Answer().of(held.group, held.applies && !next.first && !next.discard))
+      carriedOut(came.payload, answer)
+    } else came.payload
     io.released.payload := Mux(valid, decided, follows)
     io.holding := waits || held.waiting || valid
     io.busy := held.waiting || valid || io.walking

@@ -2,7 +2,7 @@ package weir.egress
 
 import spinal.core._
 import spinal.lib._
-import weir.{Steps, WeirConfig}
+import weir.{Loaded, Steps, WeirConfig}
 import weir.aqm.Multiply
 
 /** Shaper: GCRA, the leaky bucket as a meter (ITU-T I.371).
@@ -52,10 +52,10 @@ case class Shape(c: WeirConfig) extends Component {
   /** max(0, length + overhead) · cost, from two 18 x 16 products. Valid with `step.charge3`. */
   val price = new Area {
     val signedBytes = io.charge.payload.resize(17).asSInt + io.overhead.resize(17)
-    val bytes = RegNextWhen(signedBytes.msb ? U(0, 16 bits) | signedBytes(15 downto 0).asUInt, io.charge.valid)
+    val bytes = Loaded(c, signedBytes.msb ? U(0, 16 bits) | signedBytes(15 downto 0).asUInt, io.charge.valid)
     val low = Multiply(io.cost(17 downto 0), bytes, step.charge1)
     val high = Multiply(io.cost(35 downto 18), bytes, step.charge1)
-    val total = RegNextWhen((high @@ U(0, 18 bits)) + low.resize(52), step.charge2)
+    val total = Loaded(c, (high @@ U(0, 18 bits)) + low.resize(52), step.charge2)
   }
 
   /** Time that has passed between two samples. None is taken while a charge stands before its addition, so that

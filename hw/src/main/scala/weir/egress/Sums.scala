@@ -32,17 +32,21 @@ class Sums(c: WeirConfig) extends Component {
   private val header = (packet.member ? tags | packet.ipOffset) @@ U(0, 2 bits)
   private val first = io.departure.first
   private val member = io.departure.valid && io.departure.sent && !(first && io.departure.last)
+  /** What is summed up is a group's from its first departure to the cycle before the next group's: sums of a departure that is none of a group that
+    * is sent mean nothing, and whether it is one is known later than that it comes.
+    */
+  private val comes = io.departure.valid
 
   /** a jumbo frame in transit: its first departure is no packet, but all that is before them, table included */
   private val opens = packet.header
 
   val sums = new Area {
-    val transit = RegNextWhen(opens, member && first)
-    val removed = RegNextWhen(io.departure.group.removed, member && first)
-    val gone = RegNextWhen((io.departure.group.removed =/= 0) ? io.departure.group.front | U(0, c.memberWidth bits), member && first)
+    val transit = RegNextWhen(opens, comes && first)
+    val removed = RegNextWhen(io.departure.group.removed, comes && first)
+    val gone = RegNextWhen((io.departure.group.removed =/= 0) ? io.departure.group.front | U(0, c.memberWidth bits), comes && first)
     val l3 = Reg(Bool())
     /** of the whole group: it may change meanwhile */
-    val tick = RegNextWhen(io.tick, member && first)
+    val tick = RegNextWhen(io.tick, comes && first)
     val bytes, lengths = Reg(c.length)
     val entries, packets = Reg(UInt(c.memberWidth bits))
     val notEct, ect0, ect1 = Reg(Bool())
@@ -54,7 +58,7 @@ class Sums(c: WeirConfig) extends Component {
     private val marked = packet.mark && packet.ecn =/= Ecn.notEct
     private def among(codepoint: Int): Bool = present && !marked && packet.ecn === codepoint
     private def added(sum: UInt, start: UInt, value: UInt): UInt = (first ? start.resize(widthOf(sum)) | sum) + value.resize(widthOf(sum))
-    when(member) {
+    when(comes) {
       bytes := added(bytes, headers, present ? (packet.length - 10 - header) | U(4, c.lengthWidth bits))
       when(opens)(bytes := packet.length)
       when(packet.member)(bytes := bytes + (present ? inner | U(0, c.lengthWidth bits)))
@@ -106,9 +110,9 @@ class Sums(c: WeirConfig) extends Component {
   /** Ticks between the arrivals of two packets. */
   val spacing = new Area {
     val steps = new Steps(member, 4)
-    val stamp1 = RegNextWhen(packet.stampNs, member)
-    val first1 = RegNextWhen(first, member)
-    val length1 = RegNextWhen(present ? (packet.length - 14 - header) | U(0, c.lengthWidth bits), member)
+    val stamp1 = RegNextWhen(packet.stampNs, comes)
+    val first1 = RegNextWhen(first, comes)
+    val length1 = RegNextWhen(present ? (packet.length - 14 - header) | U(0, c.lengthWidth bits), comes)
     private val ticks = new ShiftRight(stamp1, sums.tick, steps(1)).result
     val before = RegNextWhen(ticks, steps(2))
     val difference = RegNextWhen(ticks - before, steps(2))

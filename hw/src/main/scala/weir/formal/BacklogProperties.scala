@@ -4,6 +4,7 @@ import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
+import weir.aqm.PerQueue
 import weir.buffer.{Backlog, BacklogChange}
 
 /** A queue's fill is what entered less what was refunded or left, two cycles ago, in bytes, packets and cells, and in frames,
@@ -32,13 +33,15 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
   val enter, refund, leave = any(Flow(BacklogChange(c)))
   dut.io.enter << enter
   dut.io.refund << refund
+  dut.io.refunds := PerQueue.select(c.queues, refund.valid, refund.queue)
   dut.io.leave << leave
   val reserve = any(Vec(UInt(15 bits), c.queues))
   dut.io.reserve := reserve
   dut.io.snapshot := any(Bool())
   val joined = any(Flow(c.queueId))
   val leaveFirst = any(Bool())
-  dut.io.joined << joined
+  // what joins comes to the block a cycle later
+  dut.io.joined << joined.m2sPipe
   dut.io.leaveFirst := leaveFirst
 
   private def width = 24
@@ -107,8 +110,9 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
         assert(queue.cells.sum === queue.cells.shown)
       }
       when(framesChange) {
-        assert(dut.queues(q).groups.change.pull().resize(width) === queue.frames.sum - queue.frames.shown)
+        assert(dut.queues(q).groups.changeNow.pull().resize(width) === queue.frames.sum - queue.frames.shown)
       } otherwise (assert(queue.frames.sum === queue.frames.shown))
+      when(!changes)(assert(dut.queues(q).groups.change.pull() === 0))
       when(!changed)(assert(dut.io.peakPackets(q) >= fill.packets && dut.io.peakBytes(q) >= fill.bytes))
       // peaks
       val peak = dut.io.peakPackets(q)

@@ -68,12 +68,12 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
       val read = dut.reader.active.pull()
       val lasts = History(dut.io.read.valid && dut.reader.label.last.pull(), 1 to 3, init = False)
       val stored = dut.fifo.rework {
-        val slots = (0 until dut.fifo.depth).map(i => dut.fifo.logic.ram.readAsync(U(i, 4 bits)).label.last)
+        val slots = (0 until dut.fifo.depth).map(i => dut.fifo.words.readAsync(U(i, 4 bits)).label.last)
         Vec(slots.map(CombInit(_))).setName("stored")
       }
-      val first = dut.fifo.logic.ptr.pop.pull()
+      val first = dut.fifo.readAt.pull()
       val waiting = CountOne(stored.zipWithIndex.map { case (last, i) =>
-        (U(i, 4 bits) - first.resize(4)).resize(5) < occupancy && last.pull()
+        (U(i, 4 bits) - first).resize(5) < occupancy && last.pull()
       })
       val shown = dut.beats.word.valid.pull() && dut.beats.word.payload.label.last.pull()
       val sum = CountOne(granted ++ lasts ++ Seq(read, shown)) +^ jobs.occupancy.pull() +^ waiting
@@ -81,6 +81,9 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
     when(running) {
       // what makes the bounds inductive
       assert(used === occupancy +^ CountOne(coming))
+      assert(dut.fifo.none.pull() === (occupancy === 0) && dut.fifo.full.pull() === (occupancy === 16))
+      assert(dut.fifo.writeAt.pull() - dut.fifo.readAt.pull() === occupancy.resize(4))
+      assert(dut.pending.few.pull() === (dut.pending.count.pull() < 2))
       assert(dut.pending.count.pull() === packets.sum && packets.sum <= 2)
       cover(used === 12)
       cover(jobs.occupancy.pull() === 1 && packets.read)

@@ -31,7 +31,8 @@ class QueueGroupsProperties(c: WeirConfig, begun: Boolean, leak: Option[String])
   val hold = any(Bool())
   dut.io.nowNs := 0
   dut.io.hold := hold
-  dut.io.link << link
+  // what comes with the append reaches the RAMs a cycle later
+  dut.io.link << link.m2sPipe
   dut.io.append << append
   dut.io.grant << grant
   val departure = dut.io.departure

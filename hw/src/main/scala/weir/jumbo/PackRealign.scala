@@ -128,7 +128,8 @@ class PackRealign(c: WeirConfig) extends Component {
         needed := ((group.packets >> 2) +^ (group.packets >> 3)).resize(needed.getWidth) + 4
       }
     }
-    io.headerMay := taking && isFirst && place =/= 3 && !frame.transit
+    // also while none can be taken: what is shown then is shown until it is
+    io.headerMay := frame.open && frame.grouped && isFirst && place =/= 3 && !frame.transit
     io.headerWord.valid := takes && io.headerMay
     io.headerWord.index := place
     io.headerWord.data := io.word.data

@@ -183,7 +183,7 @@ class Realign(c: WeirConfig) extends Component {
   result.wrong := marked.wrong ||
     (marked.place.number === 1 && !marked.place.header && (marked.own.resize(17 bits) =/= marked.expected || marked.nested))
   result.discard := marked.about.discard
-  result.drops := result.wrong || result.discard
+  result.gives := !result.isEnd && !result.wrong && !result.discard
   result.length := marked.frameLength
   result.waitNs := marked.place.waitNs
   result.payload.queue := marked.queue

@@ -105,6 +105,8 @@ class Recognise(c: WeirConfig) extends Component {
   io.push.hasEnd := io.end.valid
   io.push.forms := second.forms
   when(first.isJumbo) { io.push.forms(0) := True }
+  io.push.loose := !place.isFirst || (io.end.valid && !first.isJumbo)
+  io.push.gives := io.word.valid && io.push.loose
   io.push.refused := io.refuse
   io.push.kind := io.end.kind
   io.push.bytes := io.end.bytes

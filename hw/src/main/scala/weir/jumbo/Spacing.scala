@@ -48,9 +48,8 @@ class Spacing(c: WeirConfig) extends Component {
     val scarce = in Bool ()
     /** the arrival that comes next has to pass at once: nothing may be held */
     val together = in Bool ()
-    val push = slave(Flow(SpacedArrival(c)))
-    /** an arrival may come */
-    val ready = out Bool ()
+    /** an arrival comes with `ready` */
+    val push = slave(Stream(SpacedArrival(c)))
     /** of each IP arrival, two cycles after it left Store or sooner */
     val lane = slave(Flow(FlowLane(c)))
     val pop = master(Flow(Arrival(c)))
@@ -82,9 +81,11 @@ class Spacing(c: WeirConfig) extends Component {
   private val roomy = RegNext(count < places - 8) init True
   io.active := active
   io.held := count
-  io.ready := active ? (wanted && roomy) | io.popReady
+  // what comes and what passes do not wait for each other's conditions: hints depend on it
+  io.push.ready := active ? (wanted && roomy) | io.popReady
 
-  private val comes = io.push.valid && active
+  private val comes = io.push.valid && active && wanted && roomy
+  private val passes = io.push.valid && !active && io.popReady
   private val goes = Bool()
   when(comes =/= goes)(count := comes ? (count + 1) | (count - 1))
   private val sweep = Reg(UInt(laneWidth bits)) init 0
@@ -100,7 +101,7 @@ class Spacing(c: WeirConfig) extends Component {
   val coming = new Area {
     val steps = new weir.Steps(comes, 5)
     private def next[T <: Data](value: T, step: Int): T = RegNextWhen(value, steps(step))
-    val entry1 = RegNextWhen(io.push.payload, comes)
+    val entry1 = weir.Loaded(c, io.push.payload, comes)
     private val limited = entry1.waitNs > io.limitNs
     private val wait2 = next(entry1.inner ? (limited ? io.limitNs | entry1.waitNs) | U(0, waitWidth bits), 1)
     private val entry2 = next(entry1, 1)
@@ -219,8 +220,9 @@ class Spacing(c: WeirConfig) extends Component {
     } elsewhen ((stages(3).mask & hot).orR)(isHot := False)
 
     /** one in three cycles */
-    private val pause = new weir.Steps(goes, 2)
-    goes := may && io.popReady && !pause.passed.orR
+    private val gone = RegNext(goes) init False
+    private val pause = RegNext(goes || gone) init False
+    goes := may && io.popReady && !pause
     stalls := may && !goes
     heads.write(swept ? lane | sweep, swept ? found.next | sweep.resized, goes || !swept)
     free.back.io.push.valid := goes
@@ -228,7 +230,7 @@ class Spacing(c: WeirConfig) extends Component {
     io.early := goes && !due
   }
 
-  io.pop.valid := goes || (io.push.valid && !active)
+  io.pop.valid := goes || passes
   io.pop.payload.allowOverride()
   io.pop.payload := io.push.arrival
   when(active) {

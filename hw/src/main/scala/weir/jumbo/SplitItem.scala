@@ -58,8 +58,8 @@ case class SplitWord(c: WeirConfig) extends Bundle {
   val wrong = Bool()
   /** RFC 6040 drops this packet */
   val discard = Bool()
-  /** either: this word is not passed on */
-  val drops = Bool()
+  /** a word, and neither: it is passed on */
+  val gives = Bool()
   /** as [[LengthToken]] */
   val waitNs = UInt(Spacing.waitWidth bits)
   /** of the packet's [[weir.frame.FrameMeta]] */

@@ -15,8 +15,8 @@ class Turnout(c: WeirConfig) extends Component {
   val io = new Bundle {
     val head, second = slave(Flow(WaitingWord(c)))
     val pop = out Bool ()
-    /** `head` is a word, or an end without one, of a frame that passes */
-    val passes = out Bool ()
+    /** `head` is a word, or an end without one, of a frame that passes; and it is a word */
+    val passes, gives = out Bool ()
     /** it has been taken */
     val passed = in Bool ()
     val feed = master(Stream(WaitingWord(c)))
@@ -50,9 +50,13 @@ class Turnout(c: WeirConfig) extends Component {
     private val isOrdinary = io.token.kind === RowKind.ordinary
     val opens = asks && (!guess || (done && (io.token.valid ? !isOrdinary | io.full)))
     io.turns := asks && guess && done && io.token.valid && isOrdinary
-    when(io.turns) { ordinary := True }
-    when(io.passed && head.first) { ordinary := False }
+    // it is of this head, which is a first word of several
+    ordinary := (ordinary || io.turns) && !io.pop
     when(opens) { moving := True }
+    /** the first word of several is no jumbo frame's, as the second shows; or as the verdict was */
+    val shown = RegInit(False)
+    private val plain = io.head.valid && head.first && !head.hasEnd && io.second.valid && !JumboForm.any(io.second.forms)
+    shown := (plain || ordinary || io.turns) && !io.pop
   }
 
   val move = Stream(WaitingWord(c))
@@ -66,12 +70,10 @@ class Turnout(c: WeirConfig) extends Component {
   private val held = move.s2mPipe()
   io.feed << held.m2sPipe()
 
-  /** The first word of several is no jumbo frame's, as the second showed one cycle ago. */
-  val plain = RegInit(False)
-  plain := io.head.valid && head.first && !head.hasEnd && io.second.valid && !JumboForm.any(io.second.forms) && !io.pop
-  private val passes = !head.first || (head.hasEnd && !head.forms(0)) || plain || start.ordinary
   io.free := clear
-  io.passes := clear && !moving && io.head.valid && passes
+  // nothing moves when `clear`: it was so one cycle ago, and no jumbo frame started then
+  io.passes := clear && (start.shown || (io.head.valid && head.loose))
+  io.gives := clear && (start.shown || (io.head.valid && head.gives))
   io.pop := io.passed || move.fire
   io.busy := moving || held.valid || io.feed.valid
   private val idle = io.done && !start.opens && !io.busy

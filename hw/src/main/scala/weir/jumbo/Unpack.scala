@@ -74,7 +74,7 @@ class Unpack(c: WeirConfig) extends Component {
     val word = waiting.io.head.payload
     val valid = turnout.io.passes
     val skip = RegInit(False)
-    val offered = valid && word.hasWord && !skip
+    val offered = turnout.io.gives && !skip
     val taken = valid && (!offered || io.packet.ready)
     turnout.io.passed := taken
     when(offered && !io.packet.ready && waiting.io.low) { skip := True }
@@ -89,10 +89,9 @@ class Unpack(c: WeirConfig) extends Component {
     /** other than good, a [[FrameEnd]]: what follows up to the end is dropped */
     val fate = Reg(UInt(3 bits)) init FrameEnd.good
     val lost = RegInit(False)
-    val dropped = lost || word.drops
-    val offered = isWord && !dropped
+    val offered = word.valid && word.gives && !lost
     val taken = offered && io.packet.ready
-    word.ready := word.isEnd || dropped || io.packet.ready
+    word.ready := !word.gives || lost || io.packet.ready
     /** a word has been offered since the last end */
     val open = RegInit(False)
     when(offered) { open := True }

@@ -71,6 +71,8 @@ case class WaitingWord(c: WeirConfig) extends Bundle {
   val hasWord, first, hasEnd = Bool()
   /** [[JumboForm]] of the frame, in its second word; in the first if that is the last */
   val forms = Bits(JumboForm.width bits)
+  /** it passes whatever is behind it: it is no first word, or the only one and not of a jumbo frame; and it is a word, not an end alone */
+  val loose, gives = Bool()
   /** there is no room for its table */
   val refused = Bool()
   /** of [[weir.frame.IngressEnd]]; `meta.length` is in `bytes` */

@@ -4,7 +4,7 @@ import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
 import weir.aqm.ShiftRight
-import weir.buffer.{Append, Grant, Link}
+import weir.buffer.{Append, Grant, Link, QueueGroup}
 import weir.csr.MergeConfig
 import weir.frame.IpVersion
 
@@ -47,7 +47,8 @@ case class OpenGroup(c: WeirConfig) extends Bundle {
 /** Decides which linked packets join a group that waits: one of their flow (JFEPM, paper 002), or of their class, which is parked
   * (JumboGen, paper 000; docs/modules/merge.md).
   *
-  * A link leaves one cycle after it came, told whether it joins. It joins if its flow's open group is in the same queue, has not been
+  * A link comes, and a cycle later the packet is put or parked, or joins; what the queue's RAMs get of it (`link`) leaves one more cycle later,
+  * and so does the entry into the table: whether it joins is known late. It joins if its flow's open group is in the same queue, has not been
   * granted in an earlier cycle, and has room. Otherwise it opens a group of its own, which replaces the one before it in its slot. A packet
   * whose flow cannot be known closes all groups of its queue, as does a change of the match table. O(1): one entry of a table is read and one written.
   *
@@ -66,10 +67,15 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** configuration of that queue has changed: its groups close */
     val applied = in(Bits(c.queues bits))
     val linked = slave(Flow(Link(c)))
+    /** two cycles later, told whether it joins */
     val link = master(Flow(Link(c)))
+    /** a cycle before `link`, that is with `put`: the packet, whether it joins or not */
+    val passing = master(Flow(Link(c)))
+    /** with `passing`: a jumbo frame in transit that pays for another is whole */
+    val whole = master(Flow(QueueGroup(c)))
     val grant = slave(Flow(Grant(c)))
     val nowNs = in(c.time)
-    /** of and to [[Parking]], where groups of classes wait: `close` and `park` come with a link that goes on */
+    /** of and to [[Parking]], where groups of classes wait: `close` and `park` come with `passing` */
     val parked = in(Bits(c.parkingPlaces bits))
     val closing = in Bool ()
     val leaving = slave(Flow(ClassPlace(c)))
@@ -114,6 +120,9 @@ class FlowGroups(c: WeirConfig) extends Component {
     private val ticks2 = new ShiftRight(look3.nowNs, RegNext(io.tick), steps(1))
 
     val found1 = groups.readSync(tag2.slot, steps(2))
+    /** it was being written as it was read: what is written comes from a register */
+    val overtaken1 = Bool()
+    val overtaking1 = OpenGroup(c)
     val tag1 = RegNextWhen(tag2, steps(2))
     val queue1 = RegNextWhen(look2.queue, steps(2))
     val inner1 = RegNextWhen(inner2, steps(2))
@@ -127,7 +136,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     val maxSum1 = RegNextWhen(limits.maxSum, steps(2))
     val maxBytes1 = RegNextWhen(limits.maxBytes.resize(16).asSInt - outer2.resize(16).asSInt, steps(2))
 
-    val entry = RegNextWhen(found1, steps(3))
+    val entry = RegNextWhen(overtaken1 ? overtaking1 | found1, steps(3))
     val tag = RegNextWhen(tag1, steps(3))
     val queue = RegNextWhen(queue1, steps(3))
     val inner = RegNextWhen(inner1.resize(16).asSInt, steps(3))
@@ -145,12 +154,13 @@ class FlowGroups(c: WeirConfig) extends Component {
   }
 
   /** Numbers of the groups of each queue: of the next one, the one that is granted next, and the first that is open or yet to come. A grant counts
-    * a cycle later, from a register.
+    * a cycle later, from a register, and so does a group that is opened: `opens` comes a cycle after its link went on, `closed` after `closesAll`.
     */
   val order = for (q <- 0 until c.queues) yield new Area {
     val next, granted, first = Reg(UInt(c.groupNumberWidth bits)) init 0
     val grants = RegNext(io.grant.valid && io.grant.queue === q) init False
     val opens, closesAll = Bool()
+    val closed = RegNext(closesAll) init False
     private val nextAfter = Mux(opens, next + 1, next)
     private val grantedAfter = granted + 1
     next := nextAfter
@@ -158,7 +168,7 @@ class FlowGroups(c: WeirConfig) extends Component {
       granted := grantedAfter
       when(first === granted)(first := grantedAfter)
     }
-    when(closesAll)(first := nextAfter)
+    when(closed)(first := nextAfter)
   }
 
   /** The cycle of the link as it comes. */
@@ -182,7 +192,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     val classed = judged(tag.classed)
     private val stays = io.parked(place.index) && !(io.leaving.valid && io.leaving.index === place.index)
     /** it waits to be granted, as far as is known: it may be granted in this cycle, if it is the head */
-    private val aliveNow = Mux(tag.classed, stays, !(entry.number - of(order.map(_.first))).msb)
+    private val aliveNow = Mux(tag.classed, stays, !(entry.number - of(order.map(_.first))).msb && !of(order.map(_.closed)))
     private val isHeadNow = !tag.classed && entry.number === of(order.map(_.granted))
     private val waitsNow = aliveNow && !(isHeadNow && of(order.map(_.grants)))
     val mayWait = judged(waitsNow)
@@ -208,6 +218,20 @@ class FlowGroups(c: WeirConfig) extends Component {
     val closesAll = B((0 until c.queues).map(q => RegNext(comes && io.linked.queue === q && (unknownNow || renewsNow)) init False))
     val slot = RegNextWhen(tag.slot, comes)
     val inQueue = RegNextWhen(queue, comes)
+    /** What becomes of the packet, but for what is known late: whether it matches, and whether what is put waits in Parking (`closing`). */
+    val fate = new Area {
+      private val ordinary = comes && !io.linked.transit
+      /** it is put: a jumbo frame in transit, with its last packet; before that it could not be granted */
+      val puts = RegNext(comes && io.linked.transit && io.linked.last) init False
+      /** it is put, unless it matches */
+      val opens = RegNext(ordinary && !(tag.classed && mayJoinNow)) init False
+      /** it is put, if `closing` */
+      val follows = RegNext(ordinary && tag.classed) init False
+      /** it is parked, unless it matches, or `closing` */
+      val parks = RegNext(comes && tag.classed && mayJoinNow) init False
+      /** its class's group closes, if there is one, unless it joins that */
+      val closes = RegNext(ordinary && tag.classed && tag.kind.msb && sweep.done) init False
+    }
 
     /** the entry as this packet would leave it */
     val joined = Reg(OpenGroup(c)).allowOverride()
@@ -252,13 +276,53 @@ class FlowGroups(c: WeirConfig) extends Component {
     val matches = RegNext(comes && mayJoinNow && sameFlowNow && fits && inTime && !late && !renewsNow && !recent.collidesNow && waitsNow) init False
   }
 
-  /** The cycle after it: the link goes on. */
+  /** The cycle after it: what is known late decides; the link goes on in the next one. */
   val deciding = new Area {
     import judging._
     /** the entry's group was granted in the cycle of the link as it came */
     val granted = (headOf & B(order.map(_.grants))).orR
     val waits = mayWait && !granted
     val joins = matches && !granted && !(classed && io.closing)
+    /** a group of a class is opened, and the one before closed */
+    val opensClass = fate.parks && !matches && !io.closing
+    private val place = ClassPlace(c)
+    place.queue := inQueue
+    place.klass := slot.resized
+    // of a class: it joins what it matches, unless `closing`
+    io.close.valid := fate.closes && mayWait && (!matches || io.closing)
+    io.close.payload := place
+    io.put.valid := fate.puts || (fate.opens && !matches) || (fate.follows && io.closing) || (matches && granted)
+    io.put.queue := link.queue
+    io.put.id := Mux(transit && link.joins, link.head, link.id)
+    io.park.valid := opensClass
+    io.park.place := place
+    io.park.id := link.id
+    io.park.deadline := deadlineNs
+    io.passing.valid := valid
+    io.passing.payload := link
+    io.whole.valid := valid && transit && link.last && link.joins && link.pays
+    io.whole.queue := link.queue
+    io.whole.id := link.head
+
+    private val settings = RegNext(io.l3 ## io.tick)
+    /** for as long as a packet that was looked at before the change may come */
+    private val changes = new weir.Steps(settings =/= (io.l3 ## io.tick), 8)
+    /** one of its steps from the first on, from a register */
+    private val changed = RegNext((0 until 8).map(changes(_)).orR) init False
+    for ((list, q) <- order.zipWithIndex) {
+      list.closesAll := judging.closesAll(q) || io.applied(q) || changed
+      io.closeAll(q) := list.closesAll
+    }
+    io.evicted := RegNext(valid && known && !classed && waits && !sameFlow && joined.open && !recent.collides) init False
+  }
+
+  /** One more cycle later, from a register that tells whether it joins: the next link has come at the earliest, and has changed nothing of
+    * this one's yet.
+    */
+  val writing = new Area {
+    import judging._
+    val joins = RegNext(deciding.joins)
+    val valid = RegNext(judging.valid) init False
     /** numbers are given when a group is opened */
     val written = OpenGroup(c).allowOverride()
     written := joins ? joined | opened
@@ -268,23 +332,11 @@ class FlowGroups(c: WeirConfig) extends Component {
     written.queue := opened.queue
     written.open := mayJoin
     val writes = valid && known
-    /** a group of a class is opened, and the one before closed */
-    val opensClass = valid && classed && mayJoin && !joins && !io.closing
-    private val place = ClassPlace(c)
-    place.queue := inQueue
-    place.klass := slot.resized
-    io.close.valid := writes && classed && mayWait && !joins
-    io.close.payload := place
-    // a jumbo frame in transit is put with its last packet: before that it could not be granted
-    io.put.valid := valid && Mux(transit, link.last, !joins && !opensClass)
-    io.put.queue := link.queue
-    io.put.id := Mux(transit && link.joins, link.head, link.id)
-    io.park.valid := opensClass
-    io.park.place := place
-    io.park.id := link.id
-    io.park.deadline := deadlineNs
     groups.write(sweep.done ? slot | sweep.slot, written, writes || !sweep.done)
     when(!sweep.done)(written.open := False)
+    // a link four cycles behind this one reads the entry in this cycle
+    looking.overtaken1 := RegNext(writes && slot === looking.tag2.slot) init False
+    looking.overtaking1 := RegNextWhen(written, writes)
 
     io.link.valid := valid
     io.link.payload.allowOverride()
@@ -306,19 +358,7 @@ class FlowGroups(c: WeirConfig) extends Component {
       io.link.before := link.before
       io.link.group := link.group
     }
-
-    private val settings = RegNext(io.l3 ## io.tick)
-    /** for as long as a packet that was looked at before the change may come */
-    private val changes = new weir.Steps(settings =/= (io.l3 ## io.tick), 8)
-    /** one of its steps from the first on, from a register */
-    private val changed = RegNext((0 until 8).map(changes(_)).orR) init False
-    for ((list, q) <- order.zipWithIndex) {
-      val here = valid && link.queue === q
-      list.opens := here && !io.link.joins
-      list.closesAll := judging.closesAll(q) || io.applied(q) || changed
-      io.closeAll(q) := list.closesAll
-    }
-    io.evicted := RegNext(valid && known && !classed && waits && !sameFlow && joined.open && !recent.collides) init False
+    for ((list, q) <- order.zipWithIndex) list.opens := valid && link.queue === q && !io.link.joins
   }
-  io.busy := looking.steps.passed.orR || judging.valid || !sweep.done
+  io.busy := looking.steps.passed.orR || judging.valid || writing.valid || !sweep.done
 }

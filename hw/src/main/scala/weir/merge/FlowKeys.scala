@@ -59,19 +59,21 @@ class FlowKeys(c: WeirConfig) extends Component {
   /** Words without tags: word i of a packet is made when its word i + 1 comes, or at its end. */
   val aligned = new Area {
     val counter = Reg(UInt(3 bits)) init 0
-    /** words of the packet that have come, up to 6; a packet out of a jumbo frame may be broken off, and has no end then */
-    val number = (io.word.valid && io.word.first) ? U(0, 3 bits) | counter
+    /** with a word: those of the packet that have come, up to 6; a packet out of a jumbo frame may be broken off, and has no end then */
+    val number = io.word.first ? U(0, 3 bits) | counter
     /** words 0 to 4: no other is part of a key */
-    val before = RegNextWhen(io.word.data, io.word.valid && number < 5)
+    val before = RegNextWhen(io.word.data, io.word.valid && (io.word.first || counter < 5))
     val tags = Reg(UInt(2 bits)) init 0
     val packet = Reg(UInt(2 bits)) init 0
     val flush = RegNext(io.end) init False
-    val flushIndex = RegNextWhen((number + io.word.valid.asUInt - 1).resize(3), io.end)
+    val flushIndex = RegNextWhen(io.word.valid ? number | counter - 1, io.end)
 
     private def tagged(two: Bits): Bool = two === B"16'h8100" || two === B"16'h88A8"
     private val second = number === 1
-    private val found = tagged(pair(before, 12)) ? (tagged(pair(io.word.data, 0)) ? U(2, 2 bits) | U(1, 2 bits)) | U(0, 2 bits)
-    private val now = second ? found | tags
+    private val one = tagged(pair(before, 12))
+    /** the second tag, if there is a first: of a word that comes late */
+    private val both = tagged(pair(io.word.data, 0))
+    private val found = one ? (both ? U(2, 2 bits) | U(1, 2 bits)) | U(0, 2 bits)
     when(io.word.valid) {
       counter := number + (number =/= 6).asUInt
       when(second)(tags := found)
@@ -84,7 +86,7 @@ class FlowKeys(c: WeirConfig) extends Component {
 
     private val index = flush ? flushIndex | number - 1
     val makes = ((io.word.valid && number =/= 0) || flush) && index < 4
-    private val shift = flush ? tags | now
+    private def shift(both: Bool): UInt = flush ? tags | (second ? ((one && both) ## (one && !both)).asUInt | tags)
     private val wide = io.word.data ## before
     /** Bytes of a word that is moved by so many tags. */
     private def moved(by: UInt, first: Int, count: Int): Bits = {
@@ -92,7 +94,7 @@ class FlowKeys(c: WeirConfig) extends Component {
       by.mux(1 -> from(1), 2 -> from(2), default -> from(0))
     }
     /** the first word keeps its first 12 bytes; of other words the number of tags is known */
-    private val shifted = moved(shift, 12, 4) ## moved((index === 0) ? U(0, 2 bits) | tags, 0, 12)
+    private val shifted = (both ? moved(shift(True), 12, 4) | moved(shift(False), 12, 4)) ## moved((index === 0) ? U(0, 2 bits) | tags, 0, 12)
     val valid = RegNext(makes) init False
     val at = Loaded(c, index.resize(2), makes)
     val owner = Loaded(c, flush ? (packet - 1) | packet, makes)

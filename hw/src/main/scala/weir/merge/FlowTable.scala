@@ -77,18 +77,26 @@ class FlowTable(c: WeirConfig) extends Component {
     /** known when the job comes */
     val found = matched.of(job.packet)
     /** a packet that the match table leaves alone is in no order with those that it does not */
-    val kind = Mux(found.bypass, U(FlowKind.none, 2 bits), job.kind)
-    val looks = active && kind.msb
-    val last = !kind.msb || index === ((job.v6 && !job.classed) ? U(3, 2 bits) | U(2, 2 bits))
+    val bypass = new Area {
+      private val owner = RegNextWhen(UIntToOh(jobs.io.pop.payload.packet, 4), jobs.io.pop.fire)
+      val now = matched.of.zipWithIndex.map { case (result, n) => owner(n) && result.bypass }.reduceBalancedTree(_ || _)
+    }
+    val kind = Mux(bypass.now, U(FlowKind.none, 2 bits), job.kind)
+    val looks = active && job.kind.msb && !bypass.now
+    /** no word of a key is behind this one, as far as the job says; or there is no job */
+    val ends = RegInit(True)
+    val last = ends || bypass.now
     val slot = Mux(job.classed, (U(c.classSlots) | (job.queue @@ found.klass).resize(c.flowSlotWidth)).resize(c.flowSlotWidth), job.slot)
-    jobs.io.pop.ready := !active || last
+    jobs.io.pop.ready := last
     when(active) {
       index := index + 1
+      ends := last || index === ((job.v6 && !job.classed) ? U(2, 2 bits) | U(1, 2 bits))
       when(last)(active := False)
     }
     when(jobs.io.pop.fire) {
       active := True
       index := 0
+      ends := !jobs.io.pop.payload.kind.msb
     }
     keys.io.ask := job
     keys.io.askIndex := index

@@ -2,7 +2,7 @@ package weir.merge
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Loaded, WeirConfig}
 import weir.buffer.Append
 
 /** A group of a class, in a queue. */
@@ -65,7 +65,8 @@ class Parking(c: WeirConfig) extends Component {
   /** closed, or leaving by itself: never both */
   val taken = Flow(ClassPlace(c))
   taken.valid := closes.valid || io.leaving.valid
-  taken.payload := Mux(closes.valid, closes.payload, io.leaving.payload)
+  // nothing leaves in a cycle of a close, also of one that is on its way out
+  taken.payload := Mux(io.close.valid, io.close.payload, io.leaving.payload)
   when(taken.valid)(parked(taken.index) := False)
   when(io.park.valid)(parked(io.park.place.index) := True)
 
@@ -139,20 +140,25 @@ class Parking(c: WeirConfig) extends Component {
   /** something waits: `waiting`'s `pop.valid` from a register */
   val some = new Area {
     val there = RegInit(False)
+    /** in the next cycle */
+    val next = Bool()
     private val count = Reg(UInt(log2Up(places + 1) bits)) init 0
     private val comes = waiting.io.push.fire
     private val goes = there && waiting.io.pop.ready
     when(comes && !goes)(count := count + 1)
     when(goes && !comes)(count := count - 1)
+    next := there
     when(comes) {
-      there := True
+      next := True
     } elsewhen (goes) {
-      there := count =/= 1
+      next := count =/= 1
     }
+    there := next
   }
   /** what comes in this cycle */
   val coming = new Area {
     val after = io.put.m2sPipe
+    private val head = heads.readAsync(io.close.index)
     /** behind the group that it closed */
     val late = after.valid && closed
     val flow = Flow(Append(c))
@@ -160,16 +166,34 @@ class Parking(c: WeirConfig) extends Component {
     flow.payload := io.put.payload
     when(closes.valid) {
       flow.queue := closes.queue
-      flow.id := heads.readAsync(closes.index)
+      flow.id := head
     }
     when(late)(flow.payload := after.payload)
+    /** the same while nothing is stale: whether a close is one does not wait for that */
+    val now = Flow(Append(c))
+    now.valid := io.close.valid || io.put.valid || late
+    now.payload := io.put.payload
+    when(io.close.valid) {
+      now.queue := io.close.queue
+      now.id := head
+    }
+    when(late)(now.payload := after.payload)
   }
-  val draining = RegNext(queues.map(_.empties).orR) init False
-  val free = !draining && !some.there
+  private val empties = queues.map(_.empties).orR
+  val draining = RegNext(empties) init False
+  /** all that comes is put at once: no queue is emptied, and nothing waits. Nothing is stale then */
+  val free = RegInit(True)
   io.closing := !free
   val passes = free && !queues.map(_.closesAll).orR
-  waiting.io.push.valid := coming.flow.valid && !passes
-  waiting.io.push.payload := coming.flow.payload
+  /** what comes waits: into the FIFO a cycle later */
+  val pushing = new Area {
+    private val now = coming.flow.valid && !passes
+    val valid = RegNext(now) init False
+    val payload = Loaded(c, coming.flow.payload, now)
+    free := !empties && !some.next && !now
+  }
+  waiting.io.push.valid := pushing.valid
+  waiting.io.push.payload := pushing.payload
   waiting.io.pop.ready := !draining
 
   val leaving = new Area {
@@ -186,16 +210,16 @@ class Parking(c: WeirConfig) extends Component {
     /** it has been closed in the cycle in which it was found; its place may have another group already */
     private val lost = closed && gone.payload === place
     /** a close in the same cycle may be of the same group */
-    val now = found && !lost && drains === draining && !closes.valid && (draining || !some.there && !coming.flow.valid)
+    val now = found && !lost && drains === draining && !io.close.valid && (draining || free && !coming.now.valid)
     io.leaving.valid := now
     io.leaving.payload := place
   }
 
   private val follows = some.there && !draining
-  io.append.valid := leaving.now || follows || coming.flow.valid && passes
+  io.append.valid := leaving.now || follows || coming.now.valid && passes
   io.append.queue := leaving.place.queue
   io.append.id := leaving.id
   when(follows)(io.append.payload := waiting.io.pop.payload)
-  when(free && coming.flow.valid)(io.append.payload := coming.flow.payload)
-  io.busy := some.there || draining || came.valid || gone.valid || coming.late
+  when(free && coming.now.valid)(io.append.payload := coming.now.payload)
+  io.busy := some.there || pushing.valid || draining || came.valid || gone.valid || coming.late
 }
