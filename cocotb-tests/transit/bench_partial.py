@@ -309,7 +309,7 @@ class Bench:
         self.dead += not group.packets
 
 
-def any_config(rng: Any, number: int) -> Config:
+def any_config(rng: Any, number: int, ecn: bool) -> Config:
     """Shares at the ends of their range, whole numbers of packets, and any; a band of 2^0 to 2^20."""
     shares = ((0, 0), (ONE - 1, ONE - 1), (ONE // 2, ONE // 2), (ONE // 4, 3 * (ONE // 4)))
     low, high = shares[number] if number < len(shares) else sorted((rng.randrange(ONE), rng.randrange(ONE)))
@@ -320,7 +320,7 @@ def any_config(rng: Any, number: int) -> Config:
         rng.randrange(1 << 26),
         rng.randrange(1 << 17, 1 << 18),
         exponent,
-        rng.random() < 0.5,
+        ecn,
         rng.random() < 0.5,
     )
 
@@ -331,7 +331,7 @@ async def the_jumbo_frame_nearest_the_head_pays(dut: Any, case: tuple[int, int],
     """Each share, averages below, in and above the band; groups come and go; several selections wait."""
     number, longest = case
     rng = seeded(f"partial configs {number}")
-    configs = [any_config(rng, number + 4 * (q == 3)) for q in range(QUEUES)]
+    configs = [any_config(rng, number + 4 * (q == 3), ecn=q == 0 or rng.random() < 0.5) for q in range(QUEUES)]
     bench = await Bench(dut, f"{case} {grants}", configs, longest).start()
     rng = bench.rng
     last = burst = late = 0

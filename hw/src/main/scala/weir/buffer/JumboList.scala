@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Loaded, WeirConfig}
 
 /** A group of a queue. */
 case class QueueGroup(c: WeirConfig) extends Bundle {
@@ -36,21 +36,24 @@ class JumboList(c: WeirConfig) extends Component {
     val first, last = Reg(c.descriptorId)
     val known = RegInit(False)
     val count = Reg(UInt(c.descriptorWidth + 1 bits)) init 0
+    /** `count` is not 0; it is 1 */
+    val any, one = RegInit(False)
     val appended = io.append.valid && io.append.queue === q
     val left = known && ((io.departs.valid && io.departs.queue === q && io.departs.id === first) ||
       (io.remove.valid && io.remove.payload === q))
   }
   val popping = new Area {
     val now = lists.map(_.left).orR
-    val from = Mux(io.remove.valid, Vec(lists.map(_.first))(io.remove.payload.resized), Vec(lists.map(_.first))(io.departs.queue.resized))
-    val found = nexts.readSync(from, now)
-    val queue = RegNextWhen(Mux(io.remove.valid, io.remove.payload, io.departs.queue), now)
-    val more = RegNextWhen(lists.map(l => l.left && l.count =/= 1).orR, now)
+    // whether one leaves is known late: what would follow it is read in every cycle
+    val from = Mux(io.departs.valid, io.departs.queue, io.remove.payload)
+    val found = nexts.readSync(Vec(lists.map(_.first))(from.resized), if (c.gated) now else True)
+    val queue = Loaded(c, from, now)
+    val more = Loaded(c, lists.map(l => l.left && !l.one).orR, now)
     val valid = RegNext(now) init False
   }
   nexts.write(Vec(lists.map(_.last))(io.append.queue.resized), io.append.id, io.append.valid)
   for ((list, q) <- lists.zipWithIndex) {
-    val alone = list.count === 0 || (list.left && list.count === 1)
+    val alone = !list.any || (list.left && list.one)
     when(list.left)(list.known := False)
     when(popping.valid && popping.more && popping.queue === q) {
       list.first := popping.found
@@ -63,10 +66,18 @@ class JumboList(c: WeirConfig) extends Component {
         list.known := True
       }
     }
-    when(list.appended && !list.left)(list.count := list.count + 1)
-    when(!list.appended && list.left)(list.count := list.count - 1)
+    when(list.appended && !list.left) {
+      list.count := list.count + 1
+      list.any := True
+      list.one := !list.any
+    }
+    when(!list.appended && list.left) {
+      list.count := list.count - 1
+      list.any := !list.one
+      list.one := list.count === 2
+    }
     io.first(q) := list.first
     io.known(q) := list.known
-    io.any(q) := list.count =/= 0
+    io.any(q) := list.any
   }
 }

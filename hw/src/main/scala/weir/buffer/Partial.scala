@@ -3,7 +3,7 @@ package weir.buffer
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.{Ecn, RedFamily, SerialMultiplier}
+import weir.aqm.{CarrySave, Ecn, RedFamily, SerialMultiplier}
 import weir.csr.{ConfigWrite, LiveWords, RegisterMap}
 
 /** An arrival that RED selected and that was spared: packets that wait pay for it. */
@@ -92,6 +92,7 @@ class Partial(c: WeirConfig) extends Component {
   /** the selection that is being carried out */
   val selection = waiting.io.pop.m2sPipe()
   private val q: UInt = selection.payload.queue
+  private val own = B(for (n <- 0 until c.queues) yield q === n)
 
   object State extends SpinalEnum {
     val idle, looking, sharing, dropping, waits, ending = newElement()
@@ -105,10 +106,18 @@ class Partial(c: WeirConfig) extends Component {
     val group = Reg(GroupSize(c))
     val tags = Reg(UInt(2 bits))
     val marks = Reg(Bool())
-    val atHead = Reg(Bool())
-    /** packets that have not been marked */
-    val untouched = (group.packets - (marks ? group.front | U(0, c.memberWidth bits))).resize(c.memberWidth)
-    when(io.loaded.valid && io.loaded.queue === q)(atHead := io.loaded.id === id)
+    /** the queue whose head it is */
+    val atHead = Reg(Bits(c.queues bits))
+    /** packets that had not been marked as it was looked at */
+    private val rest = group.packets - (marks ? group.front | U(0, c.memberWidth bits))
+    val untouched = RegNext(rest)
+    /** one less */
+    val others = RegNext(rest - 1)
+    /** `removed` before a packet's length is added: of that, Ethernet header and tags do not count */
+    val removed = RegNext(group.removed - 14 - (tags @@ U(0, 2 bits)))
+    /** as its record is written back: nothing is left of it to be dropped or marked */
+    val spent = Reg(Bool())
+    when(io.loaded.valid && io.loaded.queue === q)(atHead := own.andMask(io.loaded.id === id))
   }
 
   /** f, then k: one multiplication each. */
@@ -128,13 +137,20 @@ class Partial(c: WeirConfig) extends Component {
     private val coarse = RegNext(product |>> (slope.exponent(5 downto 3) @@ U(0, 3 bits)))
     private val fine = RegNext(coarse |>> slope.exponent(2 downto 0))
     private val sum = RegNext(fine +^ low.resize(fine.getWidth))
-    when(steps(3))(fraction := (sum > high.resize(sum.getWidth)) ? high | sum(31 downto 0))
+    private val limited = RegNext(sum > high.resize(sum.getWidth))
+    when(steps(4))(fraction := limited ? high | sum(31 downto 0))
     multiplier.io.a := second ? fraction.resize(36) | (below ? U(0, 36 bits) | above.resize(36))
     multiplier.io.b := second ? victim.untouched.resize(36) | slope.mantissa.resize(36)
     multiplier.io.start := False
     val known = multiplier.io.done && second
-    val count = (multiplier.io.product(40 downto 32) + (multiplier.io.product(31 downto 0) =/= 0).asUInt)
-    val atLeastOne = (count === 0) ? U(1, c.memberWidth bits) | count
+    val whole = multiplier.io.product(40 downto 32)
+    val partly = multiplier.io.product(31 downto 0) =/= 0
+    /** k is one more than the whole part: rounded up, and one at least */
+    val more = partly || whole === 0
+    /** k is all of N: as f < 1, the whole part is less */
+    val all = victim.others === 0 || (partly && whole === victim.others)
+    /** `to` + k with one carry chain */
+    def added(to: UInt): UInt = CarrySave.sum(Seq(to -> 0, whole -> 0), c.memberWidth, more, known)
   }
 
   val left = Reg(UInt(c.memberWidth bits))
@@ -160,12 +176,11 @@ class Partial(c: WeirConfig) extends Component {
       io.step.looks := True
       when(selection.valid && !list.io.any(q.resized))(selection.ready := True)
       io.wants := selection.valid && list.io.known(q.resized)
-      when(io.slot) {
-        victim.id := first
-        victim.atHead := first === io.heads(q.resized)
-        share.multiplier.io.start := True
-        state := looking
-      }
+      // a slot is known late: what goes with it is taken, and the multiplication begun, in every cycle up to it
+      victim.id := first
+      victim.atHead := own.andMask(first === io.heads(q.resized))
+      share.multiplier.io.start := True
+      when(io.slot)(state := looking)
     }
     is(looking) {
       when(io.found.valid) {
@@ -185,9 +200,10 @@ class Partial(c: WeirConfig) extends Component {
     }
     is(sharing) {
       when(share.known) {
-        left := share.atLeastOne
+        left := share.added(U(0, c.memberWidth bits))
+        victim.spent := share.all
         state := victim.marks ? ending | dropping
-        when(victim.marks)(victim.group.front := victim.group.front + share.atLeastOne)
+        when(victim.marks)(victim.group.front := share.added(victim.group.front))
       }
     }
     is(dropping) {
@@ -196,12 +212,12 @@ class Partial(c: WeirConfig) extends Component {
     }
     is(waits) {
       when(io.found.valid) {
-        val inner = io.found.descriptor.length - 14 - (victim.tags @@ U(0, 2 bits))
         victim.next := io.found.next
         victim.group.packets := victim.group.packets - 1
         victim.group.bytes := victim.group.bytes - io.found.descriptor.length
         victim.group.front := victim.group.front + 1
-        victim.group.removed := victim.group.removed + inner
+        victim.group.removed := victim.removed + io.found.descriptor.length
+        victim.spent := victim.group.packets === 1
         left := left - 1
         state := (left === 1) ? ending | dropping
       }
@@ -211,12 +227,12 @@ class Partial(c: WeirConfig) extends Component {
       when(io.update.fire) {
         selection.ready := True
         state := idle
-        list.io.remove.valid := victim.untouched === 0
+        list.io.remove.valid := victim.spent
       }
     }
   }
   private val active = state =/= idle
-  io.held := B(for (n <- 0 until c.queues) yield active && victim.atHead && q === n)
-  io.settled := B(for (n <- 0 until c.queues) yield !(active && q === n))
+  io.held := victim.atHead.andMask(active)
+  io.settled := ~own.andMask(active)
   io.busy := waiting.io.occupancy =/= 0 || selection.valid || active
 }
