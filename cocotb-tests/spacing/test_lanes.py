@@ -267,6 +267,37 @@ async def lets_all_go_when_it_must(dut: Any, cause: str) -> None:
 
 
 @cocotb.test()
+async def what_finds_no_room_goes_early_only_while_it_must(dut: Any) -> None:
+    """In a hurry it goes in the first cycle with room, however long it stood there; when that has passed it waits until it is due."""
+    bench = await Bench(dut, "hurried, no room").start()
+    await bench.step()
+    for n in range(12):
+        assert await bench.step(lane=5, wait=900_000 if n else 0, first=not n)
+        await bench.step()
+    for _ in range(40):
+        await bench.step()
+    assert len(bench.gone) == 1
+    for n in range(1, 11):
+        for _ in range(40 + n):
+            await bench.step(ready=False, scarce=True)
+        if n % 2:
+            for _ in range(2):
+                await bench.step(ready=False)
+            for _ in range(40):
+                await bench.step()
+            assert len(bench.gone) == 1 + n // 2, "goes early"
+        else:
+            bench.hurry = True
+            await bench.step(scarce=True)
+            assert len(bench.gone) == 1 + n // 2, "does not go at once"
+            for _ in range(2):
+                await bench.step(ready=False, scarce=True)
+            for _ in range(2):
+                await bench.step(ready=False)
+            bench.hurry = False
+
+
+@cocotb.test()
 async def a_lane_passes_one_in_four_cycles(dut: Any) -> None:
     """While fifteen others wait."""
     bench = await Bench(dut, "rate", limit=(1 << 30) - 1).start()

@@ -160,21 +160,26 @@ class Spacing(c: WeirConfig) extends Component {
   tails.write(swept ? coming.lane | sweep, swept ? free.id | sweep.resized, coming.valid || !swept)
 
   private val asleep = RegInit(False)
-  private val hurry = RegNext(!wanted || io.scarce || count >= hurryAt) init False
+  private val hurries = !wanted || io.scarce || count >= hurryAt
+  private val hurry = RegNext(hurries) init False
 
   /** Looks at a lane's head every cycle: 0 whose turn it is, 1 its place, 2 and 3 RAM and register, 4 whether it is due. */
   val looking = new Area {
     /** what is due cannot go in this cycle: all looks wait, or its lane would lose its turn */
     private val stalls = Bool()
+    /** what goes along with a look: with any or none, for so many bits' enable should be no later than `stalls` */
+    private def along(look: Bool): Bool = (if (c.gated) look else True) && !stalls
     /** a look at a lane; `mask` is one-hot, or 0 */
     private class Stage extends Area {
       val valid = RegInit(False)
       val lane = Reg(UInt(laneWidth bits))
       val mask = Reg(Bits(laneCount bits)) init 0
-      def takes(now: Bool, lanes: Bits, number: UInt): Unit = when(!stalls) {
-        valid := now
-        mask := lanes & B(laneCount bits, default -> now)
-        when(now)(lane := number)
+      def takes(now: Bool, lanes: Bits, number: UInt): Unit = {
+        when(!stalls) {
+          valid := now
+          mask := lanes & B(laneCount bits, default -> now)
+        }
+        when(along(now))(lane := number)
       }
       def follows(other: Stage, now: Bool): Unit = takes(now, other.mask, other.lane)
     }
@@ -201,19 +206,23 @@ class Spacing(c: WeirConfig) extends Component {
     when(stages(0).valid && !there)(used(stages(0).lane) := False)
     when(coming.valid)(used(coming.lane) := True)
     stages(1).follows(stages(0), there)
-    private def follow[T <: Data](value: T, stage: Bool): T = RegNextWhen(value, stage && !stalls)
+    private def follow[T <: Data](value: T, look: Bool): T = RegNextWhen(value, along(look))
     private val id1 = follow(head, there)
-    private val read = waiting.readSync(head, there && !stalls)
+    private val read = waiting.readSync(head, along(there))
     stages(2).follows(stages(1), stages(1).valid)
     private val id2 = follow(id1, stages(1).valid)
     private val place2 = follow(read, stages(1).valid)
     stages(3).follows(stages(2), stages(2).valid)
     val id = follow(id2, stages(2).valid)
     val found = follow(place2, stages(2).valid)
-    val due = follow(!(io.nowNs - place2.dueNs).msb, stages(2).valid)
+    private val becomesDue = !(io.nowNs - place2.dueNs).msb
+    val due = follow(becomesDue, stages(2).valid)
     val valid = stages(3).valid
     val lane = stages(3).lane
-    val may = valid && (due || hurry)
+    /** It is due, or in a hurry; and none has just gone. In registers: many have to know in the same cycle that it goes, or that it stalls. */
+    val may, opens = RegInit(False)
+    private val mayNext = stalls ? (due || hurries) | (stages(2).valid && (becomesDue || hurries))
+    may := mayNext
     when(may) {
       hot := stages(3).mask
       isHot := True
@@ -221,8 +230,8 @@ class Spacing(c: WeirConfig) extends Component {
 
     /** one in three cycles */
     private val gone = RegNext(goes) init False
-    private val pause = RegNext(goes || gone) init False
-    goes := may && io.popReady && !pause
+    opens := mayNext && !goes && !gone
+    goes := opens && io.popReady
     stalls := may && !goes
     heads.write(swept ? lane | sweep, swept ? found.next | sweep.resized, goes || !swept)
     free.back.io.push.valid := goes
