@@ -34,6 +34,7 @@ async def tells_what_is_over_a_limit(dut: Any, traffic: str) -> None:
         link_valid=0,
         departure_valid=0,
         leaving_valid=0,
+        linking_valid=0,
         link_payload_descriptor_header=0,
         departure_payload_descriptor_header=0,
         **rest,
@@ -46,6 +47,8 @@ async def tells_what_is_over_a_limit(dut: Any, traffic: str) -> None:
     due = [0, 0]
     coming: int | None = None
     """queue of the next cycle's departure"""
+    next_link: tuple[int, int, bool] | None = None
+    """the next cycle's link: queue, length, header"""
     next_moves = False
     for cycle in range(6000):
         await RisingEdge(dut.clk)
@@ -53,20 +56,24 @@ async def tells_what_is_over_a_limit(dut: Any, traffic: str) -> None:
         if cycle > 2:
             assert int(dut.over.value) == expected, f"cycle {cycle}: {int(dut.over.value):04b}, expected {expected:04b}"
         # what happens in this cycle is told in the next
-        queue, moves = coming, next_moves
-        next_moves, coming = rng.random() < 0.02, None
-        link = not moves and rng.random() < {"grows": 0.3, "shrinks": 0.2, "every cycle": 0.9}[traffic]
+        queue, link = coming, next_link
+        moves, next_moves = next_moves, rng.random() < 0.02
+        coming = next_link = None
+        links = not next_moves and rng.random() < {"grows": 0.3, "shrinks": 0.2, "every cycle": 0.9}[traffic]
         leave = not next_moves and rng.random() < {"grows": 0.2, "shrinks": 0.3, "every cycle": 0.9}[traffic]
-        dut.link_valid.value = dut.departure_valid.value = dut.leaving_valid.value = 0
+        dut.link_valid.value = dut.departure_valid.value = dut.leaving_valid.value = dut.linking_valid.value = 0
         staying = [len(h) - (q == queue) for q, h in enumerate(held)]
         if link:
+            q, length, header = link
+            dut.link_valid.value, dut.link_payload_queue.value = 1, q
+            dut.link_payload_descriptor_length.value = length
+            dut.link_payload_descriptor_header.value = header
+            held[q].append((length, header))
+        if links:
             q, length = rng.randrange(QUEUES), rng.choice([14, 64, 1514, 9216, rng.randrange(14, 9217)])
             if sum(bytes_ for bytes_, _ in held[q]) + length < 1 << 21:
-                header = rng.random() < 0.1
-                dut.link_valid.value, dut.link_payload_queue.value = 1, q
-                dut.link_payload_descriptor_length.value = length
-                dut.link_payload_descriptor_header.value = header
-                held[q].append((length, header))
+                next_link = (q, length, rng.random() < 0.1)
+                dut.linking_valid.value, dut.linking_payload.value = 1, q
         if queue is not None:
             dut.departure_valid.value, dut.departure_payload_queue.value = 1, queue
             length, header = held[queue].pop(0)

@@ -367,6 +367,10 @@ class WeirCore(c: WeirConfig) extends Component {
     if (partial.isEmpty) schedule.io.partial := False
     trim.io.config := queueConfig
     trim.io.link << flowGroups.map(_.io.passing).getOrElse(admit.io.link)
+    if (c.jumbo) {
+      trim.io.linking.valid := admit.io.link.valid
+      trim.io.linking.payload := admit.io.link.queue
+    }
     trim.io.departure << queues.io.departure
     trim.io.leaving << queues.io.leaving
   }

@@ -16,6 +16,8 @@ class Trim(c: WeirConfig) extends Component {
   val io = new Bundle {
     val config = in(Vec(QueueConfig(c), c.queues))
     val link = slave(Flow(Link(c)))
+    /** one cycle before each link; a core without jumbo frames does not know it then */
+    val linking = c.jumbo generate slave(Flow(c.queueId))
     val departure = slave(Flow(Departure(c)))
     /** one cycle before each departure */
     val leaving = slave(Flow(Leaving(c)))
@@ -24,7 +26,9 @@ class Trim(c: WeirConfig) extends Component {
   noIoPrefix()
 
   val queues = for (q <- 0 until c.queues) yield new Area {
-    val linked = io.link.valid && io.link.queue === q && io.link.descriptor.counts
+    private val links =
+      if (c.jumbo) RegNext(io.linking.valid && io.linking.payload === q) init False else io.link.valid && io.link.queue === q
+    val linked = links && io.link.descriptor.counts
     private val leaves = RegNext(io.leaving.valid && io.leaving.queue === q) init False
     val left = leaves && io.departure.descriptor.counts
     val added = Mux(linked, io.link.descriptor.length, U(0, c.lengthWidth bits))
