@@ -3,7 +3,7 @@ package weir.aqm
 import spinal.core._
 import spinal.lib._
 import weir.{Loaded, Steps, WeirConfig}
-import weir.csr.{ConfigWrite, LiveWords}
+import weir.csr.{ConfigWrite, LiveWords, Scaled}
 
 /** Computes `A_idle ≈ (1−w)^(m+1)·2^36` while a frame is still coming in (docs/modules/ewma.md).
   *
@@ -36,19 +36,22 @@ case class IdleDecay(c: WeirConfig) extends Component {
   val stale = arrivals | io.emptied | B(c.queues bits, default -> io.forget)
   val goneStale = io.arrival.valid || io.emptied.orR || io.forget
 
+  /** What follows does nothing without `happens`: the cycle model leaves it out then, and hardware need not know. */
+  private def whenever(happens: Bool)(assignments: => Unit): Unit = if (c.gated) when(happens)(assignments) else assignments
+
   /** when the queue became empty; the later event wins, and `emptied` in one cycle */
   val idleSince = Vec.fill(c.queues)(Reg(c.time) init 0)
-  when(io.arrival.valid && io.arrival.empty) {
-    for (q <- 0 until c.queues) when(arrivals(q))(idleSince(q) := io.arrival.nowNs)
+  whenever(io.arrival.valid) {
+    for (q <- 0 until c.queues) when(arrivals(q) && io.arrival.empty)(idleSince(q) := io.arrival.nowNs)
   }
-  when(io.emptied.orR) {
+  whenever(io.emptied.orR) {
     for (q <- 0 until c.queues) when(io.emptied(q))(idleSince(q) := io.nowNs)
   }
 
   /** the queue whose hint is in stage cn and not stale, one bit a queue; stages 1 to 11, the first in the lowest bits:
     * one register, which is one word to the cycle model
     */
-  val alive = Reg(Bits(IdleDecay.stages * c.queues bits)) init 0
+  val alive = Reg(Bits(IdleDecay.stages * c.queues bits)).init(0).allowOverride()
   private def stages(q: Int): Bits = Cat((0 until IdleDecay.stages).map(n => alive(n * c.queues + q)))
   /** queues with a hint in c1 to c11 that is not stale, in a register of its own: who waits for it is soon to be known */
   val under = Reg(Bits(c.queues bits)) init 0
@@ -72,20 +75,24 @@ case class IdleDecay(c: WeirConfig) extends Component {
     * comes; if one of its queue comes, that one does for all.
     */
   val again = new Area {
-    val valid = RegInit(False)
+    /** its queue, one bit each; none without one */
+    val of = Reg(Bits(c.queues bits)) init 0
+    val valid = of.orR
     /** it stands for the last hint alone, and is withdrawn with it */
     val only = Reg(Bool())
     val queue = Reg(c.queueId)
-    val counts = valid && !PerQueue.bit(stale, queue) && !(io.withdraw && only)
+    /** `of` if it counts */
+    val still = of & ~stale & B(c.queues bits, default -> !(io.withdraw && only))
+    val counts = still.orR
     private val alone = last.of & ~last.others & B(c.queues bits, default -> !io.withdraw)
     val wanted = io.applied & ~stale & (last.others | alone)
     /** a hint comes for a queue for which one has to go again */
-    val joined = io.hint.valid && (PerQueue.bit(wanted, io.hint.payload) || counts && queue === io.hint.payload)
-    valid := counts && io.hint.valid && !joined
+    val joined = io.hint.valid && PerQueue.bit(wanted | still, io.hint.payload)
+    of := still & B(c.queues bits, default -> (io.hint.valid && !joined))
     only clearWhen io.hint.valid
     when(io.applied.orR) {
       for (q <- 0 until c.queues) when(wanted(q)) {
-        valid := !joined
+        of := B(1 << q, c.queues bits) & B(c.queues bits, default -> !joined)
         only := !last.others(q) && !io.hint.valid
         queue := q
       }
@@ -99,10 +106,10 @@ case class IdleDecay(c: WeirConfig) extends Component {
   val moves = new Steps(starts, IdleDecay.stages)
 
   // whether a hint comes is known late
-  private val newest = Mux(io.hint.valid, PerQueue.select(c.queues, True, io.hint.payload), PerQueue.select(c.queues, again.counts, again.queue))
+  private val newest = Mux(io.hint.valid, PerQueue.select(c.queues, True, io.hint.payload), again.still)
   private val older = IdleDecay.stages - 1
   alive := alive.resize(older * c.queues) ## newest
-  when(goneStale || io.applied.orR || io.withdraw) {
+  whenever(goneStale || io.applied.orR || io.withdraw) {
     val kept = Seq.tabulate(older)(n => ~stale & ~io.applied & B(c.queues bits, default -> !(io.withdraw && last.at(n))))
     alive := (alive.resize(older * c.queues) & Cat(kept)) ## newest
   }
@@ -115,15 +122,18 @@ case class IdleDecay(c: WeirConfig) extends Component {
 
   /** i = max(0, now − idleSince), sign still in bit 47 */
   val c0 = new Area {
-    val emptiedNow = PerQueue.bit(io.emptied, hinted)
-    val arrivedNow = io.arrival.valid && io.arrival.empty && io.arrival.queue === hinted
+    val emptiedNow = PerQueue.bit(io.emptied, io.hint.payload)
+    val arrivedNow = PerQueue.bit(arrivals, io.hint.payload) && io.arrival.empty
     /** a subtraction for each rather than one after the choice: which it is comes late */
-    val idleNs = UInt(c.timeWidth bits)
     private val idleFor = Vec(idleSince.map(since => Meaningful(io.hint.valid || again.valid)(io.nowNs - since)))
-    idleNs := PerQueue(idleFor, hinted)
-    when(arrivedNow)(idleNs := io.nowNs - io.arrival.nowNs)
-    when(emptiedNow)(idleNs := 0)
-    val rate = RedFamily.scaled(words("RED_IDLE_RATE", hinted))
+    private val hintIdleNs = UInt(c.timeWidth bits)
+    hintIdleNs := PerQueue(idleFor, io.hint.payload)
+    when(arrivedNow)(hintIdleNs := io.nowNs - io.arrival.nowNs)
+    when(emptiedNow)(hintIdleNs := 0)
+    private def rateOf(queue: UInt): Scaled = RedFamily.scaled(words("RED_IDLE_RATE", queue))
+    // that of `again`, which counts only if its queue neither became empty now nor had an arrival, does not wait for whether a hint comes
+    val idleNs = Mux(io.hint.valid, hintIdleNs, PerQueue(idleFor, again.queue))
+    val rate = Mux(io.hint.valid, rateOf(io.hint.payload), rateOf(again.queue))
   }
 
   /** i·Rm, partial products. `moves` and `alive` tell whether what is loaded counts, which is known later. */
@@ -247,7 +257,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
       held(q).factor.slots := c11.slots
     }
   }
-  when(goneStale || io.applied.orR || io.withdraw) {
+  whenever(goneStale || io.applied.orR || io.withdraw) {
     for (q <- 0 until c.queues) when(held(q).drops) {
       holds(q) := False
       last.held(q) := False
@@ -256,8 +266,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
   }
   when(io.hint.valid)(last.held := 0)
   io.factor := PerQueue(Vec(held.map(_.factor)), io.arrival.queue)
-  val waits = PerQueue.select(c.queues, again.valid, again.queue)
-  io.stall := waits | under & ~holds
+  io.stall := again.of | under & ~holds
 }
 
 object IdleDecay {
