@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, Steps, WeirConfig}
+import weir.{Loaded, Steps, WeirConfig, Whenever}
 import weir.csr.{ConfigWrite, LiveWords, Scaled}
 
 /** Computes `A_idle ≈ (1−w)^(m+1)·2^36` while a frame is still coming in (docs/modules/ewma.md).
@@ -36,15 +36,12 @@ case class IdleDecay(c: WeirConfig) extends Component {
   val stale = arrivals | io.emptied | B(c.queues bits, default -> io.forget)
   val goneStale = io.arrival.valid || io.emptied.orR || io.forget
 
-  /** What follows does nothing without `happens`: the cycle model leaves it out then, and hardware need not know. */
-  private def whenever(happens: Bool)(assignments: => Unit): Unit = if (c.gated) when(happens)(assignments) else assignments
-
   /** when the queue became empty; the later event wins, and `emptied` in one cycle */
   val idleSince = Vec.fill(c.queues)(Reg(c.time) init 0)
-  whenever(io.arrival.valid) {
+  Whenever(c, io.arrival.valid) {
     for (q <- 0 until c.queues) when(arrivals(q) && io.arrival.empty)(idleSince(q) := io.arrival.nowNs)
   }
-  whenever(io.emptied.orR) {
+  Whenever(c, io.emptied.orR) {
     for (q <- 0 until c.queues) when(io.emptied(q))(idleSince(q) := io.nowNs)
   }
 
@@ -109,7 +106,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
   private val newest = Mux(io.hint.valid, PerQueue.select(c.queues, True, io.hint.payload), again.still)
   private val older = IdleDecay.stages - 1
   alive := alive.resize(older * c.queues) ## newest
-  whenever(goneStale || io.applied.orR || io.withdraw) {
+  Whenever(c, goneStale || io.applied.orR || io.withdraw) {
     val kept = Seq.tabulate(older)(n => ~stale & ~io.applied & B(c.queues bits, default -> !(io.withdraw && last.at(n))))
     alive := (alive.resize(older * c.queues) & Cat(kept)) ## newest
   }
@@ -257,7 +254,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
       held(q).factor.slots := c11.slots
     }
   }
-  whenever(goneStale || io.applied.orR || io.withdraw) {
+  Whenever(c, goneStale || io.applied.orR || io.withdraw) {
     for (q <- 0 until c.queues) when(held(q).drops) {
       holds(q) := False
       last.held(q) := False
