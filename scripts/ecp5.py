@@ -28,28 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_STEPS = (
-    "&scorr",
-    "&sweep",
-    "&if {W} {D}",
-    "&save",
-    "&st",
-    "&syn2",
-    "&if {W} {D} {R} -v",
-    "&save",
-    "&load",
-    "&st",
-    "&if -g -K 6",
-    "&dch -f",
-    "&if {W} {D} {R} -v",
-    "&mfs",
-    "&save",
-    "&load",
-    "&mfs",
-)
-MAPPING = "abc9 -W 900 -script +" + ";".join(_STEPS).replace(" ", ",")
-"""How LUTs are chosen: ABC counts 0.9 ns for a wire, and keeps the best of three networks. The steps are those of yosys's `flow3` up to `&synch2`, which
-does not end within a quarter of an hour for some netlists."""
+MAPPING = "abc9 -W 900"
+"""how LUTs are chosen: ABC counts 0.9 ns for a wire"""
 BOARD_MAPPING = "abc9 -W 300"
 """yosys's own, of which the clocks of boards are"""
 

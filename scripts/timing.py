@@ -43,6 +43,8 @@ PLACERS = {
     "static": ["--placer", "static"],
 }
 """`heap` with more for timing than nextpnr's defaults of 2 and 10"""
+PASSES = 600
+"""of `refine.py`. None for a core that fills the device: router1 does not end with what they make of `ten-gig` (docs/modules/core.md)"""
 LUTS, FULL = 83640, 0.6
 """LUT4 of the device; a core that takes a larger part of them fills it: `floorplan.py` gives RAMs and multipliers their places first"""
 RECORD = ROOT / "docs" / "timing.csv"
@@ -299,8 +301,9 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
             flush=True,
         )
         _, outside = cells_of(work / "netlist.json")
+    passes = a.passes if a.passes is not None else 0 if fills(cells) else PASSES
     with ThreadPoolExecutor(a.jobs) as pool:
-        reports = list(pool.map(lambda seed: place(work, seed, a.timeout, a.placer, a.passes), range(1, a.seeds + 1)))
+        reports = list(pool.map(lambda seed: place(work, seed, a.timeout, a.placer, passes), range(1, a.seeds + 1)))
     size = used(reports[0], outside)
     median = statistics.median_low([r["mhz"] for r in reports])
     print(f"median of {len(reports)}: {median:.2f} MHz (goal {GOAL_MHZ})")
@@ -327,8 +330,7 @@ def main() -> int:
     parser.add_argument(
         "--passes",
         type=int,
-        default=600,
-        help="of refine.py over the placement (default %(default)s; 0: the placement as nextpnr has it)",
+        help=f"of refine.py over the placement (default {PASSES}, and 0 for a core that fills the device; 0: as nextpnr has it)",
     )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="placements at a time")
     parser.add_argument(
@@ -342,7 +344,7 @@ def main() -> int:
     parser.add_argument("--verilog", type=Path, help="measure a unit: its Verilog; needs --top; writes no result")
     parser.add_argument("--top", help="top module of --verilog")
     a = parser.parse_args()
-    if a.passes < 0:
+    if a.passes is not None and a.passes < 0:
         parser.error(f"--passes {a.passes}: 0 or more")
     if a.seeds < 1 or (a.verilog is None) != (a.top is None):
         parser.error("--seeds is 1 or more; --verilog and --top go together")
