@@ -28,10 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MAPPING = "abc9 -W 900"
-"""how LUTs are chosen: ABC counts 0.9 ns for a wire"""
-BOARD_MAPPING = "abc9 -W 300"
-"""yosys's own, of which the clocks of boards are"""
+WIRE_PS, BOARD_WIRE_PS = 900, 300
+"""what ABC counts for a wire; yosys's own value is BOARD_WIRE_PS, of which the clocks of boards are"""
 
 Cell = dict[str, Any]
 PRODUCT_BITS = 36
@@ -39,16 +37,15 @@ LARGE_RESET, MOST_RESETS = 400, 3
 """A reset of so many flip-flops gets a global wire; so many resets at most. Eight of the device's 16 reach inputs that are not clocks."""
 
 
-def synthesis(top: str, netlist: str = "", options: str = "", mapping: str = MAPPING) -> str:
+def synthesis(top: str, netlist: str = "", options: str = "", wire_ps: int = WIRE_PS) -> str:
     """yosys's commands for whatever becomes a netlist for an ECP5: `synth_ecp5` but for how ABC is told to choose LUTs.
 
-    They write `netlist`, if it is given, as JSON; `options` are further ones of `synth_ecp5`; `mapping` is the call of ABC.
+    They write `netlist`, if it is given, as JSON; `options` are further ones of `synth_ecp5`; ABC counts `wire_ps` for a wire.
     """
     common = f"synth_ecp5 -no-rw-check -top {top} {options}".rstrip()
+    mapping = f"check -latchonly -assert; abc9 -W {wire_ps}; clean"
     written = f" -json {netlist}" if netlist else ""
-    return (
-        f"{common} -run begin:map_luts; check -latchonly -assert; {mapping}; clean; {common}{written} -run map_cells:"
-    )
+    return f"{common} -run begin:map_luts; {mapping}; {common}{written} -run map_cells:"
 
 
 def sizes(cells: Mapping[str, int]) -> dict[str, int]:
