@@ -103,6 +103,13 @@ def test_an_unknown_preset_lists_those_that_are_built(
     assert "there is small;" in capsys.readouterr().err
 
 
+def test_passes_below_zero_are_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["timing.py", "--passes", "-1"])
+    with pytest.raises(SystemExit, match="2"):
+        timing.main()
+    assert "--passes -1: 0 or more" in capsys.readouterr().err
+
+
 def test_a_clock_is_compared_with_the_last_line_of_its_preset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
