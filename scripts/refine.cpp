@@ -155,13 +155,12 @@ struct Netlist {
 class Placement {
  public:
   std::vector<Spot> spots;
-  std::vector<int> tiles;  ///< that have slices, as far as the placement shows
 
   explicit Placement(const Netlist &net) : net_(net), at_(columns * rows), logic_(columns * rows), forms_(net.members.size()) { reset(net.start); }
 
   /// Puts all cells anew.
   void reset(const std::vector<Spot> &all) {
-    spots = all, tiles.clear();
+    spots = all;
     std::fill(logic_.begin(), logic_.end(), 0);
     for (auto &tile : at_)
       for (auto &place : tile) place.fill(-1);
@@ -173,10 +172,8 @@ class Placement {
       if (here >= 0) throw std::runtime_error("two cells are in one place");
       here = cell;
     }
-    for (int t = 0; t < columns * rows; ++t) {
-      if (logic_[static_cast<size_t>(t)]) tiles.push_back(t);
+    for (int t = 0; t < columns * rows; ++t)
       if (!legal(t)) throw std::runtime_error("the placement breaks a rule at column " + std::to_string(t % columns) + ", row " + std::to_string(t / columns));
-    }
     for (size_t c = 0; c < forms_.size(); ++c) forms_[c] = formOf(net_.members[c]);
   }
 
@@ -194,6 +191,7 @@ class Placement {
         if (q >= 0) spots[static_cast<size_t>(q)] = b[i];
       }
   }
+
   bool legal(int tile) const {
     const auto &here = at_[static_cast<size_t>(tile)];
     for (size_t s = 0; s < 4; ++s)
@@ -231,7 +229,7 @@ class Placement {
   using Tile = std::array<std::array<int, kinds>, places>;
   const Netlist &net_;
   std::vector<Tile> at_;
-  std::vector<char> logic_;
+  std::vector<char> logic_;  ///< tiles that have slices, as far as the placement shows
   std::vector<Form> forms_;
 
   const Cell *cell(int number) const { return number < 0 ? nullptr : &net_.cells[static_cast<size_t>(number)]; }

@@ -19,6 +19,7 @@ import json
 import os
 import re
 import subprocess
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ import paths
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path(__file__).with_suffix(".cpp")
 PROGRAM = ROOT / "build" / "refine"
+BUILDING = threading.Lock()
 COMPILE = ["-std=c++17", "-O3", "-Wall", "-Wextra", "-Werror"]
 
 BEL = re.compile(r"X(?P<x>\d+)/Y(?P<y>\d+)/(?:SLICE(?P<slice>[A-D])\.(?P<part>K|FF|RAMW)(?P<half>[01]?)|.*)")
@@ -38,6 +40,8 @@ SLICES = "ABCD"
 CARRY, LUT_RAM, MUX5, MUX6, CLOCK_INVERTED, WRITE_INVERTED, BLOCKED = (1 << n for n in range(7))
 DIRECT = ("DI", "F1", "FXA", "FXB", "FCI")
 """inputs of slices with a wire of their own, from a cell that has to be beside them"""
+INVERTED = ("INV", "0")
+"""of a clock, an enable and WRE, as nextpnr's `assign_arch_info_for_cell` has it; of LSR the first alone"""
 BESIDE_NS = 0.318
 """of a LUT to the multiplexer beside it; the other direct wires take no time"""
 
@@ -92,7 +96,7 @@ def flags_of(cell: Cell) -> int:
     flags = {"CCU2": CARRY, "DPRAM": LUT_RAM, "RAMW_BLOCK": BLOCKED}.get(mode, 0)
     if mode == "DPRAM":
         flags |= CLOCK_INVERTED if parameter(cell, "WCKMUX", "WCK") == "INV" else 0
-        flags |= WRITE_INVERTED if parameter(cell, "WREMUX", "WRE") == "INV" else 0
+        flags |= WRITE_INVERTED if parameter(cell, "WREMUX", "WRE") in INVERTED else 0
     flags |= MUX5 if net(cell, "F1") is not None else 0
     flags |= MUX6 if net(cell, "FXA") is not None or net(cell, "FXB") is not None else 0
     return flags
@@ -169,11 +173,12 @@ class Problem:
                 if (bit := net(cell, "FXA")) in self.driver:
                     fxa = self.number[self.driver[bit][0]]
             elif cell["type"] == "TRELLIS_FF":
-                clock, lsr = (parameter(cell, mux, mux[:3]) == "INV" for mux in ("CLKMUX", "LSRMUX"))
+                clock = parameter(cell, "CLKMUX", "CLK") in INVERTED
+                lsr = parameter(cell, "LSRMUX", "LSR") == "INV"
                 kind = parameter(cell, "SRMODE", "LSR_OVER_CE") == "ASYNC"
                 control = controls.setdefault((net(cell, "CLK"), net(cell, "LSR"), clock, lsr, kind), len(controls))
                 ce = parameter(cell, "CEMUX", "CE")
-                key = (net(cell, "CE"), ce in ("0", "1"), ce == "INV", parameter(cell, "GSR", "DISABLED"))
+                key = (net(cell, "CE"), ce in ("0", "1"), ce in INVERTED, parameter(cell, "GSR", "ENABLED"))
                 enable = enables.setdefault(key, len(enables))
                 takes_m = net(cell, "M") is not None
             lines.append(
@@ -229,7 +234,12 @@ def complete_multipliers(module: dict[str, Any]) -> None:
 
 
 def program() -> Path:
-    """The program, built of its source if that is newer."""
+    """The program, built of its source if that is newer; by one thread at a time."""
+    with BUILDING:
+        return built()
+
+
+def built() -> Path:
     if not PROGRAM.exists() or PROGRAM.stat().st_mtime < SOURCE.stat().st_mtime:
         PROGRAM.parent.mkdir(parents=True, exist_ok=True)
         new = PROGRAM.with_name(f"refine.{os.getpid()}")
@@ -261,17 +271,18 @@ def refine(
     module = top_of(design)
     problem = Problem(module, paths.read(sdf))
     given, found = out.with_suffix(".in"), out.with_suffix(".out")
-    problem.write(given)
-    command = [str(program()), str(given), str(found), str(target_ns), str(passes), str(seed)]
     try:
+        problem.write(given)
+        command = [str(program()), str(given), str(found), str(target_ns), str(passes), str(seed)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s)
+        if done.returncode != 0:
+            raise RefineError(done.stderr.strip() or f"refine failed ({done.returncode})")
+        problem.read(found)
     except subprocess.TimeoutExpired:
         raise RefineError(f"refine took more than {timeout_s:.0f} s") from None
-    if done.returncode != 0:
-        raise RefineError(done.stderr.strip() or f"refine failed ({done.returncode})")
-    problem.read(found)
+    finally:
+        given.unlink(missing_ok=True)
+        found.unlink(missing_ok=True)
     complete_multipliers(module)
     out.write_text(json.dumps(design))
-    given.unlink()
-    found.unlink()
     return done.stdout.splitlines()
