@@ -3,7 +3,7 @@ package weir.aqm
 import spinal.core._
 import spinal.lib._
 import weir.{Loaded, Steps, WeirConfig, Whenever}
-import weir.csr.{ConfigWrite, LiveWords, Scaled}
+import weir.csr.{ConfigWrite, LiveWords}
 
 /** Computes `A_idle ≈ (1−w)^(m+1)·2^36` while a frame is still coming in (docs/modules/ewma.md).
   *
@@ -117,28 +117,24 @@ case class IdleDecay(c: WeirConfig) extends Component {
   when(io.withdraw)(last.at := 0)
   when(io.hint.valid || again.counts && again.only)(last.at := (!again.joined).asBits.resize(IdleDecay.stages))
 
-  /** i = max(0, now − idleSince), sign still in bit 47 */
+  /** i = max(0, now − idleSince) of each queue, sign still in bit 47: which queue it is comes late, and is chosen in the next cycle.
+    * What `emptied` and an arrival change counts for `again` too: if they are of its queue, it does not count.
+    */
   val c0 = new Area {
-    val emptiedNow = PerQueue.bit(io.emptied, io.hint.payload)
-    val arrivedNow = PerQueue.bit(arrivals, io.hint.payload) && io.arrival.empty
-    /** a subtraction for each rather than one after the choice: which it is comes late */
-    private val idleFor = Vec(idleSince.map(since => Meaningful(io.hint.valid || again.valid)(io.nowNs - since)))
-    private val hintIdleNs = UInt(c.timeWidth bits)
-    hintIdleNs := PerQueue(idleFor, io.hint.payload)
-    when(arrivedNow)(hintIdleNs := io.nowNs - io.arrival.nowNs)
-    when(emptiedNow)(hintIdleNs := 0)
-    private def rateOf(queue: UInt): Scaled = RedFamily.scaled(words("RED_IDLE_RATE", queue))
-    // that of `again`, which counts only if its queue neither became empty now nor had an arrival, does not wait for whether a hint comes
-    val idleNs = Mux(io.hint.valid, hintIdleNs, PerQueue(idleFor, again.queue))
-    val rate = Mux(io.hint.valid, rateOf(io.hint.payload), rateOf(again.queue))
+    val idleNs = Vec((0 until c.queues).map { q =>
+      val idle = Meaningful(io.hint.valid || again.valid)(io.nowNs - idleSince(q))
+      when(arrivals(q) && io.arrival.empty)(idle := io.nowNs - io.arrival.nowNs)
+      when(io.emptied(q))(idle := 0)
+      idle
+    })
   }
 
-  /** i·Rm, partial products. `moves` and `alive` tell whether what is loaded counts, which is known later. */
+  /** i·Rm, partial products. `moves` and `alive` tell whether what is loaded counts, which is known later. An apply between c0 and c1 has all of it computed again. */
   val c1 = new Area {
     private val loads = io.hint.valid || again.valid
     val queue = Loaded(c, hinted, loads)
-    val idleNs = Loaded(c, c0.idleNs, loads)
-    val rate = Loaded(c, c0.rate, loads)
+    val idleNs = PerQueue(Loaded(c, c0.idleNs, loads), queue)
+    val rate = RedFamily.scaled(words("RED_IDLE_RATE", queue))
     val product = new PartialProducts(idleNs(46 downto 0), rate.mantissa, moves(1))
   }
 
