@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{WeirConfig, Whenever}
 
 /** What a packet adds to its queue or takes from it. */
 case class BacklogChange(c: WeirConfig) extends Bundle {
@@ -120,15 +120,17 @@ class Backlog(c: WeirConfig) extends Component {
     io.fill(q).packets := packets
     val groups = c.jumbo generate new Area {
       val joined = io.joined.valid && io.joined.payload === q
-      /** without `joined`; 0 if nothing changes */
-      val change = Reg(SInt(3 bits)) init 0
+      /** without `joined`, and one less; −1 if nothing changes */
+      val changeLess = Reg(SInt(3 bits)) init -1
       load(comes || changes) {
-        change := entered.asUInt.resize(3 bits).asSInt -
-          (refunded.asUInt +^ (leaving && io.leaveFirst).asUInt).resize(3 bits).asSInt
+        changeLess := entered.asUInt.resize(3 bits).asSInt -
+          (refunded.asUInt +^ (leaving && io.leaveFirst).asUInt).resize(3 bits).asSInt - 1
       }
-      val changeNow = change - joined.asUInt.resize(3 bits).asSInt
       val count = Reg(c.count) init 0
-      when(framesChange)(count := (count.asSInt + changeNow.resize(c.countWidth bits)).asUInt)
+      // `joined` is known late: it is the carry into the sum
+      Whenever(c, framesChange) {
+        count := ((count ## True).asUInt + (changeLess.resize(c.countWidth bits) ## !joined).asUInt)(c.countWidth downto 1)
+      }
     }
     io.fill(q).frames := (if (c.jumbo) groups.count else packets)
     io.fill(q).cells := cells

@@ -109,10 +109,11 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
         assert(queue.bytes.sum === queue.bytes.shown && queue.packets.sum === queue.packets.shown)
         assert(queue.cells.sum === queue.cells.shown)
       }
+      val change = dut.queues(q).groups.changeLess.pull().resize(width) + 1
       when(framesChange) {
-        assert(dut.queues(q).groups.changeNow.pull().resize(width) === queue.frames.sum - queue.frames.shown)
+        assert(change - signed(dut.queues(q).groups.joined.pull().asUInt) === queue.frames.sum - queue.frames.shown)
       } otherwise (assert(queue.frames.sum === queue.frames.shown))
-      when(!changes)(assert(dut.queues(q).groups.change.pull() === 0))
+      when(!changes)(assert(change === 0))
       when(!changed)(assert(dut.io.peakPackets(q) >= fill.packets && dut.io.peakBytes(q) >= fill.bytes))
       // peaks
       val peak = dut.io.peakPackets(q)
