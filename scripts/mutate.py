@@ -216,6 +216,7 @@ MUTANTS = (
     Mutant("Parking", "a group that leaves keeps its place in the order", "queues_1_filled <= queues_1_fewer", "queues_1_filled <= queues_1_filled"),
     Mutant("Parking", "one of those that wait is all", "some_next = (some_count != 7'h01)", "some_next = 1'b0"),
     Mutant("Parking", "what is on its way to those that wait is passed by", "&& (! some_next)) && (! pushing_now))", "&& (! some_next)) && 1'b1)"),
+    Mutant("Parking", "a group that is closed as it is found leaves all the same", "(closes_valid && (|{((leaving_chosen[3]", "(1'b0 && (|{((leaving_chosen[3]"),
     Mutant("Parking", "closeAll holds nothing back", "assign passes = (free && (!", "assign passes = (free || (!"),
     Mutant("Spacing", "a packet goes before it is due", "looking_becomesDue = (!", "looking_becomesDue = (1'b1 || !"),
     Mutant("Spacing", "a lane is looked at while its head goes", "(looking_stages_0_mask | looking_stages_1_mask) | looking_stages_2_mask", "looking_stages_0_mask | looking_stages_1_mask"),

@@ -161,11 +161,9 @@ class Queues(c: WeirConfig) extends Component {
     val fresh = if (c.gated) starts else True
   }
 
-  /** some list changes */
   private val joins = if (c.jumbo) io.link.joins else False
   /** a group comes */
   val comes = io.append.valid
-  val moves = comes || granted.taken || granted.loads(2)
   /** It makes an empty queue ready at once; its list changes a cycle later, before a grant may look at it. */
   val added = new Area {
     val valid = RegNext(comes) init False
@@ -190,18 +188,10 @@ class Queues(c: WeirConfig) extends Component {
     val addsAlone = Loaded(c, alone, linked)
     val loaded = granted.loads(2) && granted.queue(2) === q
 
-    when(io.grant.valid && io.grant.queue === q)(headValid := False)
-    when(moves) {
-      when(loaded) {
-        headValid := True
-      }
-      when(linked) {
-        when(alone)(headValid := True)
-        empty := False
-      } elsewhen (left) {
-        empty := one && !adds
-      }
-    }
+    // without enables and resets: an append and a grant are known late
+    private val granting = io.grant.valid && io.grant.queue === q
+    headValid := loaded || (linked && alone) || (headValid && !granting)
+    empty := !linked && ((left && one && !adds) || (!left && empty))
     when(added.valid || granted.taken) {
       when(adds) {
         tail := added.id

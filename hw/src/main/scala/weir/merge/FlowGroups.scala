@@ -217,7 +217,6 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** all groups of this queue close */
     val closesAll = B((0 until c.queues).map(q => RegNext(comes && io.linked.queue === q && (unknownNow || renewsNow)) init False))
     val slot = RegNextWhen(tag.slot, comes)
-    val inQueue = RegNextWhen(queue, comes)
     /** What becomes of the packet, but for what is known late: whether it matches, and whether what is put waits in Parking (`closing`). */
     val fate = new Area {
       private val ordinary = comes && !io.linked.transit
@@ -286,7 +285,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** a group of a class is opened, and the one before closed */
     val opensClass = fate.parks && !matches && !io.closing
     private val place = ClassPlace(c)
-    place.queue := inQueue
+    place.queue := link.queue
     place.klass := slot.resized
     // of a class: it joins what it matches, unless `closing`
     io.close.valid := fate.closes && mayWait && (!matches || io.closing)
@@ -326,7 +325,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** numbers are given when a group is opened */
     val written = OpenGroup(c).allowOverride()
     written := joins ? joined | opened
-    when(!joins)(written.number := Vec(order.map(_.next))(inQueue.resized))
+    when(!joins)(written.number := Vec(order.map(_.next))(link.queue.resized))
     // of one that joins they are its group's
     written.flow := opened.flow
     written.queue := opened.queue

@@ -62,20 +62,28 @@ class Parking(c: WeirConfig) extends Component {
   val closes = Flow(ClassPlace(c))
   closes.valid := io.close.valid && !stale(io.close.index)
   closes.payload := io.close.payload
-  /** closed, or leaving by itself: never both */
-  val taken = Flow(ClassPlace(c))
-  taken.valid := closes.valid || io.leaving.valid
-  // nothing leaves in a cycle of a close, also of one that is on its way out
-  taken.payload := Mux(io.close.valid, io.close.payload, io.leaving.payload)
-  when(taken.valid)(parked(taken.index) := False)
-  when(io.park.valid)(parked(io.park.place.index) := True)
+  /** A place, as a bit for each: which class it is of is known before whether there is one. */
+  private class At(valid: Bool, place: ClassPlace) extends Area {
+    private val queues = B((0 until c.queues).map(q => valid && place.queue === q))
+    private val classes = B((0 until c.classes).map(place.klass === _))
+    def of(q: Int): Bits = classes.andMask(queues(q))
+  }
+  private val closing = new At(closes.valid, io.close.payload)
+  private val going = new At(io.leaving.valid, io.leaving.payload)
+  private val parking = new At(io.park.valid, io.park.place)
 
-  /** of a queue's groups, whose order is changed one cycle after */
-  val gone = taken.m2sPipe
+  /** Closed, or leaving by itself: never both, for nothing leaves in a cycle of a close, also of one that is on its way out. The order of a queue's
+    * groups is changed one cycle after.
+    */
+  val gone = new Area {
+    private val now = closes.valid || io.leaving.valid
+    val valid = RegNext(now) init False
+    val queue = Loaded(c, Mux(io.close.valid, io.close.queue, io.leaving.queue), now)
+  }
   val came = io.park.m2sPipe
   private val before = came.m2sPipe
   heads.write(came.place.index, came.id, came.valid)
-  /** `gone` was closed */
+  /** `gone` was closed; else it was its queue's oldest */
   val closed = RegNext(closes.valid) init False
 
   val queues = for (q <- 0 until c.queues) yield new Area {
@@ -90,17 +98,27 @@ class Parking(c: WeirConfig) extends Component {
     /** it is, in the next cycle */
     val empties = closesAll || emptying && mine(stale).orR
     emptying := empties
-    when(closesAll)(mine(stale) := here)
+    // also of a group that is closed in the very cycle of closeAll
+    private val stays = ~(closing.of(q) | going.of(q))
+    mine(stale) := Mux(closesAll, here, mine(stale)) & stays
+    mine(parked) := (here & stays) | parking.of(q)
     private val deadlines = Mem(c.time, c.classes)
 
     private val moves = gone.valid && gone.queue === q
-    val removes = moves && closed
+    val removes = closed && gone.queue === q
     val goes = moves && !closed
     val adds = came.valid && came.place.queue === q
     deadlines.write(came.place.klass, came.deadline, adds)
-    private val all = (0 until c.classes).map(n => order(n) === gone.klass && filled(n))
+    /** Where the closed one is, from registers. Behind the places that are taken it may be anywhere: it is before them. Of what comes and goes only an
+      * oldest that leaves by itself may be gone in the cycle of a close.
+      */
+    private val found = (0 until c.classes).map { n =>
+      val is = order(n) === io.close.klass
+      val will = if (n + 1 < c.classes) order(n + 1) === io.close.klass else is
+      Loaded(c, Mux(goes, will, is), io.close.valid)
+    }
     /** those from the removed one on move up */
-    private val shifts = (0 until c.classes).map(n => moves && all.take(n + 1).orR)
+    private val shifts = (0 until c.classes).map(n => goes || (removes && found.take(n + 1).orR))
     private val more = filled(c.classes - 2 downto 0) ## True
     private val fewer = False ## filled(c.classes - 1 downto 1)
     /** the place of one that comes */
@@ -131,8 +149,6 @@ class Parking(c: WeirConfig) extends Component {
     val due = known && (oldest.expired2 || io.demand(q))
     val dueStale = known && mine(stale)(oldest.class2)
   }
-  // also of a group that is closed in the very cycle of closeAll
-  when(taken.valid)(stale(taken.index) := False)
 
   /** Nothing overtakes the groups of a queue that is emptied: what is put meanwhile waits here. All that is parked is older. */
   private val places = 64
@@ -198,19 +214,23 @@ class Parking(c: WeirConfig) extends Component {
 
   val leaving = new Area {
     private val due = B(queues.map(queue => Mux(draining, queue.dueStale, queue.due)))
-    private val first = OHToUInt(OHMasking.first(due)).resize(c.queueWidth)
+    private val chosen = OHMasking.first(due)
+    private val first = OHToUInt(chosen).resize(c.queueWidth)
     private val oldest = ClassPlace(c)
     oldest.queue := first
     oldest.klass := Vec(queues.map(_.oldest.class2))(first.resized)
-    /** found in the cycle before; while one leaves, it would be the same again */
-    val found = RegNext(due.orR && !io.leaving.valid) init False
+    /** it is closed in the cycle in which it is found; its place may have another group in the next */
+    private val lost = closes.valid && (0 until c.queues).map(q =>
+      chosen(q) && io.close.queue === q && io.close.klass === queues(q).oldest.class2).orR
+    /** while one leaves, it would be the same again */
+    private val found = due.orR && !io.leaving.valid && !lost
+    /** found in the cycle before: as queues are emptied in both cycles, in neither */
+    val late = RegNext(found && draining && empties) init False
+    val timely = RegNext(found && !draining && !empties) init False
     val place = RegNext(oldest)
     val id = heads.readAsync(place.index)
-    private val drains = RegNext(draining)
-    /** it has been closed in the cycle in which it was found; its place may have another group already */
-    private val lost = closed && gone.payload === place
     /** a close in the same cycle may be of the same group */
-    val now = found && !lost && drains === draining && !io.close.valid && (draining || free && !coming.now.valid)
+    val now = !io.close.valid && (late || (timely && free && !io.put.valid && !coming.late))
     io.leaving.valid := now
     io.leaving.payload := place
   }
