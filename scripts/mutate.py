@@ -192,7 +192,7 @@ MUTANTS = (
            "aligned_found = (aligned_one ? 2'b01 : 2'b00)", module="FlowKeys"),
     Mutant("FlowGroups", "a group is joined as it is granted", "(judging_matches && (! deciding_granted))", "(judging_matches && 1'b1)"),
     Mutant("FlowGroups", "a group is joined that was granted in the cycle before",
-           "(! (judging_isHeadNow && _zz_judging_waitsNow))", "1'b1"),
+           "(! ((looking_entry_number == _zz_judging_waitsNow_1) && _zz_judging_waitsNow_4))", "1'b1"),
     Mutant("FlowGroups", "only the first queue's head is granted", "(|(judging_headOf & {", "(|(judging_headOf & 4'b0001 & {"),
     Mutant("FlowGroups", "an entry that is written as it is read is not taken over", "_zz_looking_overtaken1 <= (writing_writes &&", "_zz_looking_overtaken1 <= (1'b0 &&"),
     Mutant("FlowGroups", "any spacing", "&& judging_fits) && judging_inTime) && (! judging_late))", "&& judging_fits) && 1'b1) && (! judging_late))"),

@@ -164,11 +164,11 @@ class FlowGroups(c: WeirConfig) extends Component {
     private val nextAfter = Mux(opens, next + 1, next)
     private val grantedAfter = granted + 1
     next := nextAfter
-    when(grants) {
-      granted := grantedAfter
-      when(first === granted)(first := grantedAfter)
-    }
-    when(closed)(first := nextAfter)
+    /** in the next cycle */
+    val grantedNext = Mux(grants, grantedAfter, granted)
+    val firstNext = Mux(closed, nextAfter, Mux(grants && first === granted, grantedAfter, first))
+    granted := grantedNext
+    first := firstNext
   }
 
   /** The cycle of the link as it comes. */
@@ -190,12 +190,25 @@ class FlowGroups(c: WeirConfig) extends Component {
     place.queue := queue
     place.klass := tag.slot.resized
     val classed = judged(tag.classed)
-    private val stays = io.parked(place.index) && !(io.leaving.valid && io.leaving.index === place.index)
-    /** it waits to be granted, as far as is known: it may be granted in this cycle, if it is the head */
-    private val aliveNow = Mux(tag.classed, stays, !(entry.number - of(order.map(_.first))).msb && !of(order.map(_.closed)))
+    private val staysNow = io.parked(place.index) && !(io.leaving.valid && io.leaving.index === place.index)
+    /** of a class: it is parked */
+    val stays = judged(staysNow)
     private val isHeadNow = !tag.classed && entry.number === of(order.map(_.granted))
-    private val waitsNow = aliveNow && !(isHeadNow && of(order.map(_.grants)))
-    val mayWait = judged(waitsNow)
+    /** Of a flow: it waits to be granted, as far as is known, for it may be granted in this cycle, if it is the head. A packet joins a group of its
+      * own queue only: the numbers are that queue's, chosen in the cycle before.
+      */
+    private val waitsNow = {
+      def own[T <: Data](values: Seq[T]): T = Vec(values)(queue.resized)
+      def ahead(values: Seq[UInt]): UInt = RegNextWhen(Vec(values)(queue1.resized), if (c.gated) steps(3) else True)
+      val alive = !(entry.number - ahead(order.map(_.firstNext))).msb && !own(order.map(_.closed))
+      alive && !(entry.number === ahead(order.map(_.grantedNext)) && own(order.map(_.grants)))
+    }
+    /** likewise of a group of any queue, a cycle later */
+    val waits = {
+      val first = judged(of(order.map(_.first)))
+      val gone = judged(of(order.map(_.closed)) || (isHeadNow && of(order.map(_.grants))))
+      (before: UInt) => !(before - first).msb && !gone
+    }
     /** the queue of which it is the head */
     val headOf = judged(B((0 until c.queues).map(q => isHeadNow && entry.queue === q)))
     /** its class's timer has ended */
@@ -272,7 +285,7 @@ class FlowGroups(c: WeirConfig) extends Component {
       val collides = judged(collidesNow)
     }
     /** it joins, if nothing happens to the entry's group in the meantime */
-    val matches = RegNext(comes && mayJoinNow && sameFlowNow && fits && inTime && !late && !renewsNow && !recent.collidesNow && waitsNow) init False
+    val matches = RegNext(comes && mayJoinNow && sameFlowNow && fits && inTime && !late && !renewsNow && !recent.collidesNow && Mux(tag.classed, staysNow, waitsNow)) init False
   }
 
   /** The cycle after it: what is known late decides; the link goes on in the next one. */
@@ -280,7 +293,8 @@ class FlowGroups(c: WeirConfig) extends Component {
     import judging._
     /** the entry's group was granted in the cycle of the link as it came */
     val granted = (headOf & B(order.map(_.grants))).orR
-    val waits = mayWait && !granted
+    /** of a flow: the entry's group waits */
+    private val waiting = waits(joined.number) && !granted
     val joins = matches && !granted && !(classed && io.closing)
     /** a group of a class is opened, and the one before closed */
     val opensClass = fate.parks && !matches && !io.closing
@@ -288,7 +302,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     place.queue := link.queue
     place.klass := slot.resized
     // of a class: it joins what it matches, unless `closing`
-    io.close.valid := fate.closes && mayWait && (!matches || io.closing)
+    io.close.valid := fate.closes && stays && (!matches || io.closing)
     io.close.payload := place
     io.put.valid := fate.puts || (fate.opens && !matches) || (fate.follows && io.closing) || (matches && granted)
     io.put.queue := link.queue
@@ -312,7 +326,7 @@ class FlowGroups(c: WeirConfig) extends Component {
       list.closesAll := judging.closesAll(q) || io.applied(q) || changed
       io.closeAll(q) := list.closesAll
     }
-    io.evicted := RegNext(valid && known && !classed && waits && !sameFlow && joined.open && !recent.collides) init False
+    io.evicted := RegNext(valid && known && !classed && waiting && !sameFlow && joined.open && !recent.collides) init False
   }
 
   /** One more cycle later, from a register that tells whether it joins: the next link has come at the earliest, and has changed nothing of
