@@ -108,6 +108,10 @@ class Partial(c: WeirConfig) extends Component {
     val marks = Reg(Bool())
     /** the queue whose head it is */
     val atHead = Reg(Bits(c.queues bits))
+    /** in the next cycle */
+    val headNext = cloneOf(atHead)
+    headNext := atHead
+    atHead := headNext
     /** packets that had not been marked as it was looked at */
     private val rest = group.packets - (marks ? group.front | U(0, c.memberWidth bits))
     val untouched = RegNext(rest)
@@ -117,7 +121,7 @@ class Partial(c: WeirConfig) extends Component {
     val removed = RegNext(group.removed - 14 - (tags @@ U(0, 2 bits)))
     /** as its record is written back: nothing is left of it to be dropped or marked */
     val spent = Reg(Bool())
-    when(io.loaded.valid && io.loaded.queue === q)(atHead := own.andMask(io.loaded.id === id))
+    when(io.loaded.valid && io.loaded.queue === q)(headNext := own.andMask(io.loaded.id === id))
   }
 
   /** f, then k: one multiplication each. */
@@ -178,7 +182,7 @@ class Partial(c: WeirConfig) extends Component {
       io.wants := selection.valid && list.io.known(q.resized)
       // a slot is known late: what goes with it is taken, and the multiplication begun, in every cycle up to it
       victim.id := first
-      victim.atHead := own.andMask(first === io.heads(q.resized))
+      victim.headNext := own.andMask(first === io.heads(q.resized))
       share.multiplier.io.start := True
       when(io.slot)(state := looking)
     }
@@ -232,7 +236,9 @@ class Partial(c: WeirConfig) extends Component {
     }
   }
   private val active = state =/= idle
-  io.held := victim.atHead.andMask(active)
+  /** from a register: the scheduler's choice begins with it */
+  private val held = RegNext(victim.headNext.andMask(Mux(state === idle, io.slot, !(state === ending && io.update.fire)))) init 0
+  io.held := held
   io.settled := ~own.andMask(active)
   io.busy := waiting.io.occupancy =/= 0 || selection.valid || active
 }
