@@ -231,7 +231,7 @@ MUTANTS = (
            "sums_packets <= ((departure_payload_first ? 9'h0 : sums_packets) + 9'h001)"),
     Mutant("Sums", "Not-ECT is forgotten", "(((! departure_payload_first) && sums_notEct) ||", "(1'b0 ||"),
     Mutant("Sums", "a spacing that does not fit wraps", "spacing_entry_spacing <= 16'hffff", "spacing_entry_spacing <= spacing_difference[15 : 0]"),
-    Mutant("Sums", "an entry has no bytes", "(present ? _zz_sums_bytes : 14'h0004)", "(present ? _zz_sums_bytes : 14'h0)"),
+    Mutant("Sums", "an entry has no bytes", "(present ? _zz_sums_beside : 14'h0004)", "(present ? _zz_sums_beside : 14'h0)"),
     Mutant("MarkWords", "Not-ECT is marked", "((word_payload_info_ecn == 2'b10) || (word_payload_info_ecn == 2'b01))", "1'b1"),
     Mutant("MarkWords", "words are not counted", "(word_payload_first ? 2'b00 : place_next)", "place_next"),
     Mutant("MarkWords", "one tag is none", "when_MarkWords_l53_1 = (word_payload_info_ipOffset == 2'b01)", "when_MarkWords_l53_1 = 1'b0"),

@@ -3,7 +3,7 @@ package weir.egress
 import spinal.core._
 import spinal.lib._
 import weir.{Steps, WeirConfig}
-import weir.aqm.{Ecn, Multiply, ShiftRight}
+import weir.aqm.{CarrySave, Ecn, Multiply, ShiftRight}
 import weir.buffer.Departure
 import weir.frame.IpVersion
 import weir.jumbo.{PackEntry, PackGroup}
@@ -51,18 +51,26 @@ class Sums(c: WeirConfig) extends Component {
     val entries, packets = Reg(UInt(c.memberWidth bits))
     val notEct, ect0, ect1 = Reg(Bool())
     private val form = io.departure.group.l3
-    /** Ethernet, jumbo and outer IPv4 header */
-    private val headers = (header +^ (form ? U(40, 6 bits) | U(20, 6 bits))).resize(c.lengthWidth)
-    /** of the IP packet */
-    private val inner = packet.length - 14 - header
+    /** What a departure adds to `bytes` beside its packet's length: the first one Ethernet, jumbo and outer IPv4 header, which its own takes with
+      * it; a packet of a group an entry of the table in place of its Ethernet header.
+      */
+    private val beside = SInt(c.lengthWidth bits)
+    private def constant(bytes: Int): SInt = S(bytes, c.lengthWidth bits)
+    /** and so many bytes a tag: no adder */
+    private def tagged(bytes: Int, tag: Int): SInt = Vec((0 until 4).map(n => constant(bytes + n * tag)))(header >> 2)
+    beside := Mux(present, tagged(-10, -4), constant(4))
+    when(first)(beside := Mux(present, Mux(form, constant(30), constant(10)), Mux(form, tagged(44, 4), tagged(24, 4))))
+    when(opens)(beside := 0)
+    when(packet.member)(beside := Mux(present, tagged(-14, -4), constant(0)))
+    /** `before` and a packet's length and something more, in one carry chain */
+    private def summed(begins: Bool, before: UInt, counts: Bool, more: SInt): UInt =
+      CarrySave.sum(Seq(before.andMask(!begins), packet.length.andMask(counts), more.asUInt).map(_ -> 0), c.lengthWidth, comes)
     private val marked = packet.mark && packet.ecn =/= Ecn.notEct
     private def among(codepoint: Int): Bool = present && !marked && packet.ecn === codepoint
     private def added(sum: UInt, start: UInt, value: UInt): UInt = (first ? start.resize(widthOf(sum)) | sum) + value.resize(widthOf(sum))
     when(comes) {
-      bytes := added(bytes, headers, present ? (packet.length - 10 - header) | U(4, c.lengthWidth bits))
-      when(opens)(bytes := packet.length)
-      when(packet.member)(bytes := bytes + (present ? inner | U(0, c.lengthWidth bits)))
-      lengths := added(lengths, U(0), inner)
+      bytes := summed((first || opens) && !packet.member, bytes, present || (opens && !packet.member), beside)
+      lengths := summed(first, lengths, True, tagged(-14, -4))
       entries := added(entries, U(0), U(1))
       packets := added(packets, U(0), (present && !opens).asUInt)
       notEct := (!first && notEct) || among(Ecn.notEct)
