@@ -264,7 +264,7 @@ MUTANTS = (
     Mutant("Egress", "eight bytes in the last word take two beats",
            "(beats_word_payload_label_lastBytes <= 4'b1000)", "(beats_word_payload_label_lastBytes < 4'b1000)", "frames"),
     Mutant("Egress", "reads without credit", "(credit_used != 5'h10)", "1'b1", "frames"),
-    Mutant("Egress", "one word is many", "(jobs_pop_payload_words == 10'h001)", "1'b0", "drops"),
+    Mutant("Egress", "one word is many", "(jobs_pop_payload_full == 10'h0)", "1'b0", "drops"),
     Mutant("Egress", "a discarded packet keeps its cells", "(departure_valid && departure_payload_discard)", "1'b0",
            "drops"),
     Mutant("Egress", "a free that waits is lost", "free_valid = streamArbiter_2_io_output_valid",

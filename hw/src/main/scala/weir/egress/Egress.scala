@@ -56,7 +56,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
   /** What has to be read of a packet. */
   case class Job() extends Bundle {
     val chain = Chain(c)
-    val words = UInt(10 bits)
+    /** words that are full; not the last one, unless that is full */
+    val full = UInt(10 bits)
     /** bytes of the last word, 0 = 16 */
     val lastBytes = UInt(4 bits)
     val info = RewriteInfo()
@@ -82,7 +83,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     val occupancy = UInt(2 bits)
     push.valid := io.departure.valid && !io.departure.discard
     push.chain := io.departure.descriptor.chain
-    push.words := ((io.departure.descriptor.length + 15) >> 4).resized
+    push.full := (io.departure.descriptor.length >> 4).resized
     push.lastBytes := io.departure.descriptor.length(3 downto 0)
     push.info.mark := io.departure.descriptor.mark
     push.info.ecn := io.departure.descriptor.ecn
@@ -115,18 +116,23 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     /** `following` comes after `cell` */
     val known = RegInit(False)
     val index = Reg(UInt(log2Up(c.wordsPerCell) bits))
+    /** words that are left, but for the first; one more if the last is full: without an adder between a departure and this */
     val left = Reg(UInt(10 bits))
+    /** the last word is full */
+    val even = Reg(Bool())
     val asked = RegInit(False)
 
     /** few chains wait to be given back */
     val freed = RegInit(True)
     val starting = !active && jobs.pop.valid && credit.free && freed
     jobs.pop.ready := starting
-    val lastWord = left === 1
+    private val ends = jobs.pop.lastBytes === 0
+    val lastWord = Mux(even, left === 2, left === 1)
     val cellEnd = index.andR
-    val single = jobs.pop.words === 1
+    val single = Mux(ends, jobs.pop.full === 1, jobs.pop.full === 0)
     /** another cell follows the one being read */
-    val more = left > (U(c.wordsPerCell) - index).resize(10 bits)
+    private val inCell = (U(c.wordsPerCell) - index).resize(10 bits)
+    val more = Mux(even, left > inCell + 1, left > inCell)
     val reading = active && credit.free && (!cellEnd || lastWord || known)
 
     io.read.valid := starting || reading
@@ -154,7 +160,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
       job := jobs.pop.payload
       cell := jobs.pop.chain.first
       index := 1
-      left := jobs.pop.words - 1
+      left := jobs.pop.full
+      even := ends
       known := False
       asked := False
     }
