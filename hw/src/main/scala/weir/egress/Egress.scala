@@ -265,13 +265,21 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     /** of a frame that was granted */
     val comes = RegNext(sent) init False
     val beats = Loaded(c, ((length +^ 7) >> 3).resize(11), sent)
+    /** one less */
+    private val others = Loaded(c, ((length - 1) >> 3).resize(11), sent)
     /** beats of granted frames that have not left */
     val left = Reg(UInt(14 bits)) init 0
-    private val change = (comes ? beats.resize(14) | U(0)) - io.leaves.asUInt
-    when(comes || io.leaves)(left := left + change)
-    private val rest = (io.grouped >= long) ? U(around, 8 bits) | U(alone, 8 bits)
-    val cycles = RegNext((io.grouped > (most - around) / 4) ? U(most, 14 bits) | (io.grouped << 2).resize(14) + rest) init 0
-    val enough = left >= cycles
+    /** in the next cycle, if no beat leaves and if one does: that is known late */
+    private val stays = left + (comes ? beats.resize(14) | U(0, 14 bits))
+    private val shrinks = left + (comes ? others.resize(14) | U((1 << 14) - 1, 14 bits))
+    left := io.leaves ? shrinks | stays
+    private def covers(beats: UInt): Bool = {
+      val fours = beats >> 2
+      val short = Mux(io.grouped >= long, fours >= io.grouped +^ U(around / 4), fours >= io.grouped +^ U(alone / 4))
+      Mux(io.grouped > (most - around) / 4, beats >= most, short)
+    }
+    // from a register: behind it are the scheduler and the queues
+    val enough = RegNext(Mux(io.leaves, covers(shrinks), covers(stays))) init True
     /** `left` is not on its way; any departure counts as a frame's last */
     val few = !enough && !io.departure.valid && !io.sent.valid && !comes && io.entriesFit
   }
@@ -281,7 +289,9 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     val came = io.grant.valid && !io.grant.discard
     /** granted, but then refused by its policy */
     val refused = io.departure.valid && io.departure.refused && io.departure.last
-    count := count + came.asUInt - gone.asUInt - refused.asUInt
+    /** without `came`, which is known last */
+    private val kept = count - gone.asUInt - refused.asUInt
+    count := came ? (kept + 1) | kept
     /** `count` will be less than `most`: each change judged before it is known which it is; a grant is known last */
     private def less(most: Int): Bool = {
       def than(n: Int): Bool = count.resize(count.getWidth + 1) < n
