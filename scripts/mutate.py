@@ -333,7 +333,7 @@ MUTANTS = (
            "packet_lastByte <= (_zz_packet_length - 14'h0002)", module="Split"),
     Mutant("Unpack", "a table in transit does not wait", "&& (! frame_transit)) && word_valid)", "&& 1'b1) && word_valid)", module="Recognise"),
     Mutant("Unpack", "packets in transit are marked", "(frame_l3 && (packet_header || (! frame_transit)))", "frame_l3", module="Split"),
-    Mutant("Pack", "a short FIFO takes a word too many", "full <= (count == 5'h0f)", "full <= (count == 5'h10)", module="ShortFifo"),
+    Mutant("Pack", "a short FIFO takes a word too many", "(count == 5'h0f)", "(count == 5'h10)", module="ShortFifo"),
     Mutant("Pack", "room for 447 entries", "(_zz__zz_room <= 11'h23c)", "(_zz__zz_room <= 11'h23d)", module="PackTable"),
     Mutant("Pack", "a checksum's last carry is lost", "_zz_sum_value_checksum_2 = sum_value_folded[16]", "_zz_sum_value_checksum_2 = 1'b0",
            module="PackHeader"),

@@ -36,14 +36,9 @@ class ShortFifo[T <: Data](payload: HardType[T], val depth: Int) extends Compone
   words.write(writeAt, io.push.payload, io.push.valid && !full)
   when(stores)(writeAt := writeAt + 1)
   when(takes)(readAt := readAt + 1)
-  when(stores && !takes) {
-    count := count + 1
-    none := False
-    full := count === depth - 1
-  }
-  when(takes && !stores) {
-    count := count - 1
-    none := count === 1
-    full := False
-  }
+  when(stores && !takes)(count := count + 1)
+  when(takes && !stores)(count := count - 1)
+  // without enables and resets: what is stored is known late
+  none := (takes && !stores && count === 1) || (none && !stores)
+  full := (stores && !takes && count === depth - 1) || (full && !takes)
 }
