@@ -2,7 +2,7 @@ package weir.csr
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Whenever, WeirConfig}
 
 /** One event for a [[CounterBank]]: `length` bytes and one packet are added to the counter `first` of a queue, and to
   * `second` if `both`. The two are never the same, nor is a counter `first` in one event and `second` in another.
@@ -20,8 +20,8 @@ case class CounterUpdate(c: WeirConfig, kinds: Int) extends Bundle {
   * and writes it (t+2); the next event reads from t+3 on, so no entry is read while an older update of it is under way
   * and no forwarding is needed.
   *
-  * Snapshot: `take` flips the parity that events are stored with in the FIFO. Events of the old parity are worked
-  * off, then every entry is copied, one a cycle, while events of the new parity wait: the copy is the state at the
+  * Snapshot: events that are in the FIFO at `take` are worked off, then every entry is copied, one a cycle, while
+  * events that come after it wait: the copy is the state at the
   * cycle of `take`, that cycle's event included. `clear` empties the FIFO and writes zeros likewise.
   *
   * Limits: with events four or more cycles apart, and four beside, a sweep makes at most sweep/4 + 8 of them wait, the depth of the
@@ -71,31 +71,38 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
     val run, before, sweep, after = newElement()
   }
 
-  val parity = new Area {
-    /** of the next event that is stored, and of the events that may be worked off */
-    val stored, served = RegInit(False)
-  }
-
   val queued = new Area {
-    val fifo = StreamFifo(Bits(widthOf(io.update.payload) + 1 bits), depth)
+    val fifo = StreamFifo(CounterUpdate(c, kinds), depth)
     fifo.io.push.valid := io.update.valid && !io.clear
-    fifo.io.push.payload := parity.stored ## io.update.payload
+    fifo.io.push.payload := io.update.payload
     fifo.io.flush := io.clear
-    val update = CounterUpdate(c, kinds)
-    update.assignFromBits(fifo.io.pop.payload.resize(widthOf(update)))
-    val parityBit = fifo.io.pop.payload.msb
-    val due = fifo.io.pop.valid && parityBit === parity.served
+    val update = fifo.io.pop.payload
     val empty = fifo.io.occupancy === 0
+    /** a snapshot is due: what comes belongs behind it */
+    val behind = Bool()
+    /** how many may be worked off: all, or those that came before the snapshot; 0 is told by a register, for the FIFO's RAM is late */
+    val left = Reg(UInt(log2Up(depth + 1) bits)) init 0
+    val none = RegInit(True)
+    private val comes = fifo.io.push.fire && !behind
+    when(comes && !fifo.io.pop.fire) {
+      left := left + 1
+      none := False
+    }
+    when(!comes && fifo.io.pop.fire) {
+      left := left - 1
+      none := left === 1
+    }
+    val due = fifo.io.pop.valid && !none
   }
 
   val operation = new Area {
     val issued = Operation()
-    /** a cycle later; what is not valid is not loaded */
+    /** a cycle later; of what is not valid nothing counts, and whether it is comes late */
     private def after(stage: Operation): Operation = {
-      val next = Reg(Operation())
+      val next = Reg(Operation()).allowOverride()
+      Whenever(c, stage.valid)(next := stage)
       next.valid init False
-      next.valid := False
-      when(stage.valid)(next := stage)
+      next.valid := stage.valid
       next
     }
     val stage0 = after(issued)
@@ -170,8 +177,11 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
         when(operation.idle) {
           state := State.run
           when(!clearing) {
-            parity.served := !parity.served
             copyDue := False
+            // what has come meanwhile is before the next snapshot; nothing is worked off now
+            val all = queued.fifo.io.occupancy + queued.fifo.io.push.fire.asUInt
+            queued.left := all.resized
+            queued.none := all === 0
           }
           clearing := False
         }
@@ -179,7 +189,6 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
     }
 
     when(io.take) {
-      parity.stored := !parity.stored
       copyDue := True
       calm := False
     }
@@ -189,9 +198,10 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
       copyDue := False
       calm := False
       phase := 0
-      parity.stored := False
-      parity.served := False
+      queued.left := 0
+      queued.none := True
     }
+    queued.behind := copyDue
   }
 
   val counters = new Area {

@@ -138,8 +138,11 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     val event = happened.departure
     val update = CounterUpdate(c, Departure.kinds)
     /** max(0, floor(log2 sojourn)), up to 31 */
-    val bin = (0 until 32).foldLeft(U(0, 6 bits)) { (lower, bit) =>
-      (if (bit == 31) event.sojournNs(47 downto 31).orR else event.sojournNs(bit)) ? U(bit, 6 bits) | lower
+    val bin = highest(event.sojournNs(47 downto 31).orR ## event.sojournNs(30 downto 0))._2.resize(6)
+    /** there is a one, and the number of the highest one, half by half; the width is a power of two */
+    private def highest(bits: Bits): (Bool, UInt) = if (bits.getWidth == 2) (bits.orR, bits.msb.asUInt) else {
+      val Seq((low, lowAt), (high, highAt)) = bits.subdivideIn(2 slices).map(highest).toSeq
+      (high || low, high.asUInt @@ (high ? highAt | lowAt))
     }
     if (CounterBank.several(c)) update.queue := event.queue
     update.length := event.length
