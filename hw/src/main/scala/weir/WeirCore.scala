@@ -508,12 +508,13 @@ class WeirCore(c: WeirConfig) extends Component {
   val ticking = c.trace generate new ClockingArea(domain) {
     /** The last tick of an engine, until its record is on its way. */
     class Kept(source: Flow[PolicyTick]) extends Area {
-      val stream = Stream(PolicyTick(c))
       val waiting = RegInit(False)
-      stream.valid := waiting
-      stream.payload := RegNextWhen(source.payload, source.valid)
-      val lost = source.valid && waiting && !stream.ready
-      when(stream.ready)(waiting := False)
+      val tick = RegNextWhen(source.payload, source.valid)
+      /** its record is asked for: told of each by itself, for whose turn it is comes late */
+      val wanted = config.traceKinds(2) && traced(tick.queue)
+      val goes = Bool()
+      val lost = source.valid && waiting && !goes
+      when(goes)(waiting := False)
       when(source.valid)(waiting := True)
     }
     /** Of the RED family a cycle later, for which it stands: an apply may make a tick void to the last, and tells so late. */
@@ -525,8 +526,9 @@ class WeirCore(c: WeirConfig) extends Component {
     }
     val kept = units.zip(c.engines).map { case (u, engine) => new Kept(if (engine == RedFamily) later(u.io.tick) else u.io.tick) }
     val lost = kept.map(_.lost).foldLeft(False: Bool)(_ || _)
-    val chosen = if (kept.nonEmpty) StreamArbiterFactory().lowerFirst.noLock.on(kept.map(_.stream)) else Stream(PolicyTick(c)).setIdle()
-    val tick = chosen.payload
+    /** whose turn it is */
+    val first = kept.indices.map(n => kept.take(n).foldLeft(kept(n).waiting)(_ && !_.waiting))
+    val tick = if (kept.isEmpty) PolicyTick(c).assignDontCare() else kept.init.foldRight(kept.last.tick)((k, later) => k.waiting ? k.tick | later)
     val words = Vec(
       tick.nowNs(31 downto 0).asBits,
       B(0, 10 bits) ## U(TraceRecord.kindTick, 2 bits) ## tick.queue.resize(4) ## tick.nowNs(47 downto 32),
@@ -534,6 +536,10 @@ class WeirCore(c: WeirConfig) extends Component {
       tick.words(0), tick.words(1), tick.words(2), tick.words(3),
       B(0, 32 bits), B(0, 32 bits), B(0, 32 bits), B(0, 32 bits), B(0, 32 bits)
     )
+    val record = Stream(Bits(TraceRecord.width bits))
+    record.valid := first.zip(kept).map { case (turn, k) => turn && k.wanted }.foldLeft(False: Bool)(_ || _)
+    record.payload := words.asBits
+    for ((turn, k) <- first.zip(kept)) k.goes := turn && (record.ready || !k.wanted)
   }
 
   val observing = new Area {
@@ -543,8 +549,7 @@ class WeirCore(c: WeirConfig) extends Component {
       merge.io.arrives := admit.io.trace.valid
       merge.io.departure.valid := departing.record.valid
       merge.io.departure.payload := departing.record.entry
-      val tickTraced = config.traceKinds(2) && traced(ticking.tick.queue)
-      merge.io.tick << ticking.chosen.throwWhen(!tickTraced).translateWith(ticking.words.asBits)
+      merge.io.tick << ticking.record
       // not what a reset of one cycle has not reached yet
       io.trace.valid := merge.io.record.valid && !pathReset
       io.trace.payload := merge.io.record.payload
