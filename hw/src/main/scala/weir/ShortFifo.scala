@@ -38,7 +38,7 @@ class ShortFifo[T <: Data](payload: HardType[T], val depth: Int) extends Compone
   when(takes)(readAt := readAt + 1)
   when(stores && !takes)(count := count + 1)
   when(takes && !stores)(count := count - 1)
-  // without enables and resets: what is stored is known late
-  none := (takes && !stores && count === 1) || (none && !stores)
-  full := (stores && !takes && count === depth - 1) || (full && !takes)
+  // that something is taken is known last: it only chooses
+  none := Mux(io.pop.ready, none || count === 1 && !io.push.valid, none && !io.push.valid)
+  full := !io.pop.ready && (full || io.push.valid && count === depth - 1)
 }

@@ -73,6 +73,8 @@ class Pack(c: WeirConfig) extends Component {
 
     /** jumbo frames in transit of which enough words are there, and that have not been begun; no more than `patches` takes */
     val ready = Reg(UInt(7 bits)) init 0
+    /** there is one */
+    val some = RegInit(False)
     val starts = word.transit && !upper
 
     val sent = Stream(AxisBeat(width))
@@ -91,7 +93,7 @@ class Pack(c: WeirConfig) extends Component {
     patch.io.job := patches.io.pop.payload
     patch.io.data := Cat(for (lane <- 0 until 8) yield half(lane))
     private val data = Cat(for (lane <- 0 until 8) yield keep(lane) ? patch.io.patched(8 * lane, 8 bits) | B(0, 8 bits))
-    sent.valid := word.valid && (!prefixing || prefix.valid) && (!starts || ready =/= 0)
+    sent.valid := word.valid && (!prefixing || prefix.valid) && (!starts || some)
     sent.tdata := Meaningful(word.valid)(data)
     sent.tkeep := keep
     sent.tlast := word.last && ends
@@ -107,8 +109,14 @@ class Pack(c: WeirConfig) extends Component {
     patch.io.opens := starts
     patch.io.fire := sent.fire
     patches.io.pop.ready := started
-    when(realign.io.enoughTransit && !started)(ready := ready + 1)
-    when(!realign.io.enoughTransit && started)(ready := ready - 1)
+    when(realign.io.enoughTransit && !started) {
+      ready := ready + 1
+      some := True
+    }
+    when(!realign.io.enoughTransit && started) {
+      ready := ready - 1
+      some := ready =/= 1
+    }
     when(sent.fire) {
       upper := prefixing ? (prefix.last && prefix.joint) | !ends
       begun := prefixing && prefix.last && !prefix.joint

@@ -88,8 +88,9 @@ class PackRealign(c: WeirConfig) extends Component {
     when(place === 0 && !whole)(bytes := (tags === 0) ? U(2, 5 bits) | U(0, 5 bits))
     when(place === 1 && !whole)(bytes := tags.mux(1 -> U(14, 5 bits), 2 -> U(10, 5 bits), default -> U(16, 5 bits)))
     val sum = fill.resize(5) + bytes
-    val full = sum.msb
-    val over = full && sum(3 downto 0) =/= 0
+    /** `sum` is 16 or more, more than 16: without the adder, for the word's end is late */
+    val full = bytes.msb || fill.asBools.zip(bytes.asBools).foldLeft(False: Bool) { case (carry, (a, b)) => a && b || carry && (a || b) }
+    val over = full && bytes(3 downto 0) =/= U(0, 4 bits) - fill
 
     /** 2 - 4t: minus the Ethernet header's bytes, modulo 16 */
     private def headerTurn(tags: UInt) = (U(2, 4 bits) - (tags @@ U(0, 2 bits))).resize(4)

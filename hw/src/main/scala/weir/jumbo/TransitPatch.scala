@@ -42,45 +42,54 @@ class TransitPatch(c: WeirConfig) extends Component {
     val left = Reg(UInt(c.memberWidth bits))
     val one = left =/= 0
     val two = left > 1
+    private val start = RegNextWhen(io.job.tags +^ (io.job.l3 ? U(10, 4 bits) | U(5, 4 bits)), io.opens && io.fire)
+    private val ip = job.tags +^ U(3, 3 bits)
+    /** of the frame whose beats are counted: the beat's lower and upper quad is an entry, the outer IPv4 header's total length, its checksum */
+    val entry, total, sum = Reg(Bits(2 bits)) init 0
     when(io.fire) {
-      when(!quad.msb)(quad := quad + 2)
+      when(!quad.msb) {
+        val low = quad + 2
+        val quads = Seq(low, low | 1)
+        quad := low
+        entry := quads.map(active && _ >= start).asBits()
+        total := quads.map(active && job.l3 && _ === ip + 1).asBits()
+        sum := quads.map(active && job.l3 && _ === ip + 3).asBits()
+      }
       when(io.opens) {
         active := io.job.gone =/= 0
         quad := 2
         left := io.job.gone
+        // all of them are behind its second beat
+        entry := 0
+        total := 0
+        sum := 0
       }
     }
   }
-  import place.{active, job, left, quad}
+  import place.{job, left}
 
-  private val start = RegNextWhen(io.job.tags +^ (io.job.l3 ? U(10, 4 bits) | U(5, 4 bits)), io.opens && io.fire)
-  private val ip = job.tags +^ U(3, 3 bits)
-
-  private def changed(upper: Boolean): (Bits, Bool) = {
-    val bits = io.data(if (upper) 32 else 0, 32 bits)
-    val number = if (upper) quad | 1 else quad
+  private def changed(upper: Int): (Bits, Bool) = {
+    val bits = io.data(32 * upper, 32 bits)
     val field = (bits(7 downto 0) ## bits(15 downto 8)).asUInt
-    val isEntry = active && number >= start
-    val present = isEntry && field =/= 0
-    val isTotal = active && job.l3 && number === ip + 1
-    val isSum = active && job.l3 && number === ip + 3
-    val total = field - job.removed.resize(16)
-    // end-around carry; 0xFFFF is 0
-    val sum = field +^ job.removed.resize(16)
-    val carried = field +^ job.removed.resize(16) + 1
-    val corrected = carried.msb ? carried(15 downto 0) | sum(15 downto 0)
-    val result = UInt(16 bits)
-    result := field
-    when(isTotal)(result := total)
-    when(isSum)(result := corrected)
+    val present = !io.opens && place.entry(upper) && field =/= 0
+    val isTotal = !io.opens && place.total(upper)
+    val isSum = !io.opens && place.sum(upper)
+    val removed = job.removed.resize(16)
+    // end-around carry; 0xFFFF is 0. A total length is corrected by the same adder: less is the complement, and one more
+    val plain = field + removed
+    val carried = ((field @@ True) +^ ((removed ^ U(16 bits, default -> place.total(upper))) @@ True)) >> 1
+    val more = isTotal || isSum && carried.msb
+    def where(enable: Bool, value: UInt) = value & U(16 bits, default -> enable)
+    val result = where(more, carried(15 downto 0)) | where(isSum && !carried.msb, plain) | where(!isTotal && !isSum, field)
     (bits(31 downto 16) ## result(7 downto 0) ## result(15 downto 8), present)
   }
-  private val (low, lowPresent) = changed(upper = false)
-  private val (high, highPresent) = changed(upper = true)
+  private val (low, lowPresent) = changed(upper = 0)
+  private val (high, highPresent) = changed(upper = 1)
   private val lowGone = lowPresent && place.one
   private val highGone = highPresent && (lowPresent ? place.two | place.one)
   private val keepLow = low(31 downto 16) ## (lowGone ? B(0, 16 bits) | low(15 downto 0))
   private val keepHigh = high(31 downto 16) ## (highGone ? B(0, 16 bits) | high(15 downto 0))
-  io.patched := (active && !io.opens) ? (keepHigh ## keepLow) | io.data
-  when(io.fire && active && !io.opens)(left := left - (lowGone.asUInt +^ highGone.asUInt).resized)
+  io.patched := keepHigh ## keepLow
+  // what is gone is known last
+  when(io.fire && !io.opens)(left := (lowGone && highGone) ? (left - 2) | ((lowGone || highGone) ? (left - 1) | left))
 }
