@@ -48,11 +48,11 @@ class Batch(c: WeirConfig) extends Component {
 
   val ring = new Area {
     val taken, committed, written = Reg(UInt(width + 1 bits)) init 0
-    /** entries in use, a cycle late; four are kept for what comes meanwhile */
-    val used = RegNext(written - taken) init 0
+    /** one more fits, a cycle late; four places are kept for what comes meanwhile */
+    val roomy = RegNext(written - taken < depth - 4) init True
     /** `taken` is `written`, from a register */
     val empty = RegInit(True)
-    io.room := used < depth - 4
+    io.room := roomy
   }
 
   private val entry = io.pushWaitNs ## (ring.written === ring.committed) ## io.pushInner ## io.push.payload.asBits

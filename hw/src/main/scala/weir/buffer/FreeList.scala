@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Whenever, WeirConfig}
 
 /** The free cells, and the links of all chains.
   *
@@ -99,13 +99,16 @@ class FreeList(c: WeirConfig) extends Component {
   /** A cell is taken, another comes to be known. */
   val change = new Area {
     private val arrived = allocate.reading
-    private val left = allocate.known - io.take.asUInt
-    when(arrived || io.take) {
+    import allocate.{cells, known}
+    /** known then, if none is taken or one is: that is known late, and only chooses */
+    private val (kept, less) = (known + arrived.asUInt, known - 1 + arrived.asUInt)
+    Whenever(c, arrived || io.take) {
+      // what is not known may be anything
       for (n <- 0 until 3) {
-        if (n < 2) when(io.take)(allocate.cells(n) := allocate.cells(n + 1))
-        when(arrived && left === n)(allocate.cells(n) := port.data)
+        val stays = Mux(known > n, cells(n), port.data)
+        cells(n) := (if (n == 2) stays else Mux(io.take, Mux(known > n + 1, cells(n + 1), port.data), stays))
       }
-      allocate.known := left + arrived.asUInt
+      known := Mux(io.take, less, kept)
     }
     when(arrived)(allocate.last := port.data)
     allocate.compared := !arrived
@@ -121,9 +124,8 @@ class FreeList(c: WeirConfig) extends Component {
       allocate.last := io.rollback.first
       allocate.reading := False
     }
-    private val knownThen = Mux(io.rollback.valid, U(1, 2 bits), Mux(arrived || io.take, left + arrived.asUInt, allocate.known))
-    private val comparedThen = !arrived || io.free.valid || io.rollback.valid
-    val told = RegNext(knownThen(1) || knownThen(0) && comparedThen) init True
+    private def tells(known: UInt) = known(1) || known(0) && (!arrived || io.free.valid)
+    val told = RegNext(io.rollback.valid || Mux(io.take, tells(less), tells(kept))) init True
     io.known := told
   }
 
@@ -136,11 +138,10 @@ class FreeList(c: WeirConfig) extends Component {
 
   val accounting = new Area {
     private val width = (c.cellWidth max 8) + 2
-    val change = Reg(SInt(width bits)) init 0
-    val taken = io.take.asUInt
-    val returned = Mux(io.rollback.valid, io.rollback.cells, U(0, c.cellWidth bits))
-    val freed = Mux(io.free.valid, io.free.cells, U(0, 8 bits))
-    change := ((returned.resize(width bits) + freed.resize(width bits)) - taken.resize(width bits)).asSInt
+    private val freed = RegNext(Mux(io.free.valid, io.free.cells, U(0, 8 bits))) init 0
+    /** one is taken, or some come back */
+    private val moved = RegNext(Mux(io.rollback.valid, io.rollback.cells.resize(width bits).asSInt, io.take.asSInt.resize(width bits))) init 0
+    val change = freed.resize(width bits).asSInt + moved
     val count = Reg(UInt(c.cellWidth bits)) init (c.cells - 1)
     count := (count.asSInt.resize(c.cellWidth + 1 bits) + change.resize(c.cellWidth + 1 bits)).asUInt.resize(c.cellWidth bits)
     io.count := count

@@ -53,8 +53,12 @@ class Store(c: WeirConfig) extends Component {
   /** The frame that is being received. */
   val frame = new Area {
     val first, last = Reg(c.cellId)
+    /** means something unless there are `none` */
     val cells = Reg(UInt(8 bits)) init 0
+    val none = RegInit(True)
     val failed = RegInit(False)
+    val counted = Mux(none, U(0, 8 bits), cells)
+    val more = counted + 1
   }
 
   /** The jumbo frame whose packets are being received. */
@@ -62,6 +66,8 @@ class Store(c: WeirConfig) extends Component {
     val first = Reg(c.cellId)
     /** of packets that have ended */
     val cells = Reg(UInt(c.cellWidth bits)) init 0
+    /** `cells` is 0 */
+    val none = RegInit(True)
     val failed = RegInit(False)
     /** one that stays together: its header has come */
     val transit = RegInit(False)
@@ -109,32 +115,33 @@ class Store(c: WeirConfig) extends Component {
   io.write.index := io.packet.index
   io.write.data := io.packet.data
 
-  val none = frame.cells === 0
+  import frame.none
   // a frame that has failed holds none
   io.rollback.valid := (refused || word.lacking) && !none
   io.rollback.first := frame.first
   io.rollback.cells := frame.cells.resized
   when(jumbo.discards) {
     // the last packet may have been broken off
-    io.rollback.valid := jumbo.cells =/= 0 || !none
-    when(jumbo.cells =/= 0)(io.rollback.first := jumbo.first)
-    io.rollback.cells := jumbo.cells + frame.cells.resized
+    io.rollback.valid := !jumbo.none || !none
+    when(!jumbo.none)(io.rollback.first := jumbo.first)
+    io.rollback.cells := jumbo.cells + frame.counted.resized
   }
 
   when(taking) {
     when(none)(frame.first := io.cell)
     frame.last := io.cell
-    frame.cells := frame.cells + 1
+    frame.cells := frame.more
+    frame.none := False
   }
   when(word.lacking) {
     frame.failed := True
-    frame.cells := 0
+    frame.none := True
   }
   when(ended || jumbo.ends) {
     frame.failed := False
-    frame.cells := 0
+    frame.none := True
   }
-  io.busy := !none || jumbo.cells =/= 0 || jumbo.closes || jumbo.ends
+  io.busy := !none || !jumbo.none || jumbo.closes || jumbo.ends
 
   val arrival = new Area {
     val valid = RegNext(committed) init False
@@ -143,7 +150,7 @@ class Store(c: WeirConfig) extends Component {
     private val ending = Chain(c)
     ending.first := Mux(none, io.cell, frame.first)
     ending.last := Mux(taking, io.cell, frame.last)
-    ending.cells := frame.cells + taking.asUInt
+    ending.cells := Mux(taking, frame.more, frame.counted)
     val chain = Loaded(c, ending, ended)
     io.arrival.valid := valid
     io.arrival.meta := meta
@@ -164,7 +171,8 @@ class Store(c: WeirConfig) extends Component {
   }
 
   when(arrival.valid && arrival.inner) {
-    when(jumbo.cells === 0)(jumbo.first := arrival.chain.first)
+    when(jumbo.none)(jumbo.first := arrival.chain.first)
+    jumbo.none := False
     jumbo.cells := jumbo.cells + arrival.chain.cells.resized
     when(!arrival.header)(jumbo.bytes := jumbo.bytes + arrival.meta.length)
     when(arrival.header)(jumbo.transit := True)
@@ -172,6 +180,7 @@ class Store(c: WeirConfig) extends Component {
   when(ended && io.end.inner && !committed)(jumbo.failed := True)
   when(jumbo.ends) {
     jumbo.cells := 0
+    jumbo.none := True
     jumbo.bytes := 0
     jumbo.failed := False
     jumbo.transit := False
