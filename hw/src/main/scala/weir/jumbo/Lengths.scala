@@ -29,7 +29,8 @@ class Lengths(c: WeirConfig) extends Component {
   io.refuse := RegNext(fifo.io.occupancy > depth - 128) init False
   io.rows := RegNext(fifo.io.occupancy) init 0
 
-  val row = fifo.io.pop.s2mPipe().m2sPipe()
+  private val popped = fifo.io.pop.s2mPipe()
+  val row = popped.m2sPipe()
 
   /** A length with what its token needs. */
   case class Chosen() extends Bundle {
@@ -48,10 +49,14 @@ class Lengths(c: WeirConfig) extends Component {
     val isLengths = row.kind === RowKind.lengths
     val fresh = RegInit(True)
     val left = Reg(Bits(4 bits))
+    /** no more than one is there: of the row, of what is left of it */
+    private def single(lengths: Bits): Bool = !lengths.asBools.combinations(2).map(_.reduce(_ && _)).reduce(_ || _)
+    val rowSingle = RegNextWhen(single(popped.present), popped.ready)
+    val leftSingle = Reg(Bool())
     val present = fresh ? row.present | left
     val pick = OHMasking.first(present)
     val rest = present & ~pick
-    val done = !isLengths || rest === 0
+    val done = !isLengths || (fresh ? rowSingle | leftSingle)
     /** verdicts between here and the output: what is behind the first is not to be dropped */
     val verdicts = Reg(UInt(3 bits)) init 0
     val drop = io.flush && isLengths && verdicts === 0
@@ -69,6 +74,7 @@ class Lengths(c: WeirConfig) extends Component {
     row.ready := drop || (output.ready && done)
     when(output.fire) {
       left := rest
+      leftSingle := single(rest)
       fresh := done
     }
     when(row.valid && drop)(fresh := True)
@@ -87,7 +93,13 @@ class Lengths(c: WeirConfig) extends Component {
     token.quads := chosen.quads
     token.transit := chosen.transit
     val waitNs = chosen.spacing << chosen.tick
-    token.waitNs := waitNs(waitNs.high downto Spacing.waitWidth).orR ? U(Spacing.waitWidth bits, default -> true) | waitNs.resize(Spacing.waitWidth)
+    /** bits of a spacing that are too much in ticks of that length: known sooner than they are shifted */
+    val excess = Vec((0 until 32).map { tick =>
+      val fitting = (Spacing.waitWidth - tick) max 0 min LengthRow.spacingWidth
+      B((BigInt(1) << LengthRow.spacingWidth) - (BigInt(1) << fitting), LengthRow.spacingWidth bits)
+    })(chosen.tick)
+    val saturates = (chosen.spacing.asBits & excess).orR
+    token.waitNs := saturates ? U(Spacing.waitWidth bits, default -> true) | waitNs.resize(Spacing.waitWidth)
     // the Ethernet header has 14 + 4 * tags bytes, and bytes count from 0
     token.lastByte := chosen.length + ((chosen.tags +^ U(3, 3 bits)) << 2) + 1
     chosen.translateWith(token).halfPipe()

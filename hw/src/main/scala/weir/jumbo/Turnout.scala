@@ -41,15 +41,17 @@ class Turnout(c: WeirConfig) extends Component {
 
   /** What the frame is that starts. */
   val start = new Area {
-    private val known = head.hasEnd || io.second.valid
-    private val isJumbo = head.hasEnd ? head.forms(0) | JumboForm.any(io.second.forms)
-    private val guess = !head.hasEnd && !io.second.refused && JumboForm.isL3(io.second.forms)
     /** the verdict was that it is no jumbo frame */
     val ordinary = RegInit(False)
-    private val asks = io.head.valid && head.first && !moving && known && isJumbo && !ordinary
+    private val asks = io.head.valid && head.first && !moving && !ordinary
+    /** a frame of one word, and of several whose second is here: a guess, or what it is in any case */
+    private val alone = asks && head.hasEnd && head.forms(0)
+    private val several = asks && !head.hasEnd && io.second.valid
+    private val guess = !io.second.refused && JumboForm.isL3(io.second.forms)
     private val isOrdinary = io.token.kind === RowKind.ordinary
-    val opens = asks && (!guess || (done && (io.token.valid ? !isOrdinary | io.full)))
-    io.turns := asks && guess && done && io.token.valid && isOrdinary
+    private val decided = done && (io.token.valid ? !isOrdinary | io.full)
+    val opens = alone || several && (guess ? decided | JumboForm.any(io.second.forms))
+    io.turns := several && guess && done && io.token.valid && isOrdinary
     // it is of this head, which is a first word of several
     ordinary := (ordinary || io.turns) && !io.pop
     when(opens) { moving := True }
