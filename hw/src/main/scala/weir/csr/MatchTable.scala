@@ -115,15 +115,16 @@ class MatchTable(c: WeirConfig) extends Component {
     due(next) := False
   }
   private val written = io.write.place >> 2
+  private val open = for (g <- 0 until groups) yield due(2 * g) || due(2 * g + 1) || goes && group === g
   for (r <- 0 until c.matchRules) {
-    val g = r / 4
-    val open = due(2 * g) || due(2 * g + 1) || goes && group === g
-    io.returns(r) := off(r) && !open
+    io.returns(r) := off(r) && !open(r / 4)
     when(io.returns(r))(off(r) := False)
     when(io.write.valid && written === r)(off(r) := True)
   }
   when(io.write.valid)(due((written >> 2) @@ io.write.place.lsb) := True)
-  io.busy := due.orR || goes || off.orR || !clearing.done
+  /** some rule is off: so it is as long as columns are due or made. Of sixteen flip-flops and what they wait for, a cycle ahead */
+  val some = RegNext(io.write.valid || open.zipWithIndex.map { case (waits, g) => waits && off(4 * g, 4 bits).orR }.orR) init False
+  io.busy := some || !clearing.done
 }
 
 /** A word of the match table as the host writes it. */

@@ -68,13 +68,14 @@ case class RegisterFile(c: WeirConfig) extends Component {
     val traceHit = for (pair <- traceWords.grouped(2).toSeq) yield
       RegNextWhen(decoder.io.core && request.address.resize(8)(7 downto 1) === pair.head.word >> 1, state === State.decode)
     require(traceWords.zipWithIndex.forall { case (r, n) => r.word == traceWords.head.word + n } && traceWords.headOption.forall(_.word % 2 == 0))
-    /** the bits that do not exist of a word that is stored */
+    /** the bits that do not exist of a word that is stored: from a register, as it is written two cycles later at the earliest */
     val absent = {
       val here = queueRegisters.filter(_.kind == Kind.Shadow).map(r => r -> !decoder.io.core) ++ StoredWords.core(c).map(r => r -> decoder.io.core)
-      here.groupBy(_._1.mask).filter(_._1 != 0xffffffffL).toSeq.sortBy(_._1).map { case (bits, registers) =>
+      val told = here.groupBy(_._1.mask).filter(_._1 != 0xffffffffL).toSeq.sortBy(_._1).map { case (bits, registers) =>
         val hit = RegNextWhen(registers.map { case (r, block) => block && request.address.resize(8) === r.word }.orR, state === State.decode)
         Mux(hit, ~B(bits, 32 bits), B(0, 32 bits))
       }.reduceBalancedTree(_ | _)
+      RegNextWhen(told, state === State.gather)
     }
     when(state === State.decode && !words.io.busy)(state := State.gather)
   }

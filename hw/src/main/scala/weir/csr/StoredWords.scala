@@ -43,22 +43,32 @@ case class StoredWords(c: WeirConfig) extends Component {
   /** Reset values, one word at a time: of each queue, then of the core, while the queues are applied. */
   private val sweep = new Area {
     val done = RegInit(False)
-    val core = RegInit(False)
-    val block = Reg(UInt(blockWidth bits)) init 0
-    val word = Reg(UInt(ConfigWrite.wordWidth bits)) init 0
+    private def counter(width: Int, first: Int) = Reg(UInt(width bits)) init first
+    /** the word that comes after this one: its reset value takes long to tell */
+    val ahead = new Area {
+      val core = RegInit(False)
+      val block = counter(blockWidth, 0)
+      val word = counter(ConfigWrite.wordWidth, 1)
+    }
+    private val lastOfCore = coreWords.map(StoredWords.place).max
     private def resets(registers: Seq[Register]) = registers.groupBy(_.reset.of(c)).filter(_._1 != 0).toSeq.sortBy(_._1).map { case (reset, same) =>
-      reset -> same.map(r => word === StoredWords.place(r)).orR }
-    private val hits = resets(queueWords).map { case (reset, hit) => reset -> (hit && !core) } ++
-      resets(coreWords).map { case (reset, hit) => reset -> (hit && core) }
-    val value = hits.map { case (reset, hit) => Mux(hit, B(reset, 32 bits), B(0, 32 bits)) }.reduceBalancedTree(_ | _)
+      reset -> same.map(r => ahead.word === StoredWords.place(r)).orR }
+    private val hits = resets(queueWords).map { case (reset, hit) => reset -> (hit && !ahead.core) } ++
+      resets(coreWords).map { case (reset, hit) => reset -> (hit && ahead.core) }
+    private def load[T <: Data](value: T, first: T): T = RegNextWhen(value, !done) init first
+    val core = load(ahead.core, False)
+    val block = load(ahead.block, U(0, blockWidth bits))
+    val word = load(ahead.word, U(0, ConfigWrite.wordWidth bits))
+    val value = load(hits.map { case (reset, hit) => Mux(hit, B(reset, 32 bits), B(0, 32 bits)) }.reduceBalancedTree(_ | _),
+      B(queueWords.find(StoredWords.place(_) == 0).map(_.reset.of(c)).getOrElse(BigInt(0)), 32 bits))
     when(!done) {
-      word := word + 1
-      when(word === Mux(core, U(coreWords.map(StoredWords.place).max, ConfigWrite.wordWidth bits), U(last, ConfigWrite.wordWidth bits))) {
-        word := 0
-        block := block + 1
-        core := block === c.queues - 1
-        done := core
+      ahead.word := ahead.word + 1
+      when(ahead.word === Mux(ahead.core, U(lastOfCore, ConfigWrite.wordWidth bits), U(last, ConfigWrite.wordWidth bits))) {
+        ahead.word := 0
+        ahead.block := ahead.block + 1
+        ahead.core := ahead.block === c.queues - 1
       }
+      done := core && word === lastOfCore
     }
   }
 
