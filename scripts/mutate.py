@@ -234,7 +234,7 @@ MUTANTS = (
     Mutant("Sums", "an entry has no bytes", "(present ? _zz_sums_beside : 14'h0004)", "(present ? _zz_sums_beside : 14'h0)"),
     Mutant("MarkWords", "Not-ECT is marked", "((word_payload_info_ecn == 2'b10) || (word_payload_info_ecn == 2'b01))", "1'b1"),
     Mutant("MarkWords", "words are not counted", "(word_payload_first ? 2'b00 : place_next)", "place_next"),
-    Mutant("MarkWords", "one tag is none", "when_MarkWords_l53_1 = (word_payload_info_ipOffset == 2'b01)", "when_MarkWords_l53_1 = 1'b0"),
+    Mutant("MarkWords", "one tag is none", "when_MarkWords_l52_1 = (word_payload_info_ipOffset == 2'b01)", "when_MarkWords_l52_1 = 1'b0"),
     Mutant("Queues", "link and grant in a cycle count up", "(lists_1_adds && (! lists_1_left))", "lists_1_adds"),
     Mutant("Queues", "a departure's mark is its exemption", "_zz_reading_descriptor_length_1[47]",
            "_zz_reading_descriptor_length_1[46]"),

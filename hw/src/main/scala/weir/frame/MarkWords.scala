@@ -37,8 +37,7 @@ class MarkWords(c: WeirConfig) extends Component {
   /** The checksum at that byte of the word, corrected. */
   private class Corrected(at: Int) extends Area {
     val checksum = (io.word.data(8 * at, 8 bits) ## io.word.data(8 * at + 8, 8 bits)).asUInt
-    val correction = new CeChecksum(checksum, info.ecn)
-    val value = (checksum - correction.subtract).asBits
+    val value = new CeChecksum(checksum, info.ecn).corrected.asBits
     val bytes = value(7 downto 0) ## value(15 downto 8)
   }
 

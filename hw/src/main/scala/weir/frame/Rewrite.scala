@@ -29,6 +29,12 @@ class CeChecksum(checksum: UInt, ecn: UInt) extends Area {
   val wraps = checksum(15 downto 1) === 0 && (fromEct1 || !checksum(0))
   /** d, and one more if the subtraction wraps */
   val subtract = (fromEct1 ? U(2, 2 bits) | U(1, 2 bits)) + wraps.asUInt
+
+  /** HC', at once: without the wrap, of which no more than the last two bits know */
+  def corrected: UInt = {
+    val plain = checksum - (fromEct1 ? U(2, 2 bits) | U(1, 2 bits))
+    plain(15 downto 2) @@ (wraps ? (plain(0) ## !plain(0)).asUInt | plain(1 downto 0))
+  }
 }
 
 /** A beat on its way out. */

@@ -178,8 +178,11 @@ class FlowKeys(c: WeirConfig) extends Component {
     private def oneOf(values: Int*) = values.map(protocol === _).orR
     private val exact = v6 ? (!rest6.msb && fields.length6 === rest6.asUInt.resize(16)) | (fields.length4 === rest4.resize(16))
     private val ported = oneOf(6, 17)
-    private val there = v6 ? (!rest6.msb && rest6 >= 4) | rest4 >= 24
-    private val told = v6 ? (fields.length6 >= 4) | (fields.length4 >= 24)
+    /** there are 4, 24 bytes: without a carry */
+    private def four(bytes: UInt) = (bytes >> 2).orR
+    private def twentyFour(bytes: UInt) = (bytes >> 5).orR || bytes(4) && bytes(3)
+    private val there = v6 ? (!rest6.msb && four(rest6.asUInt)) | twentyFour(rest4)
+    private val told = v6 ? four(fields.length6) | twentyFour(fields.length4)
 
     val valid3 = RegNext(valid2) init False
     val index3 = RegNextWhen(arrival2.index, valid2)

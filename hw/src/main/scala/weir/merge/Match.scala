@@ -73,11 +73,14 @@ class Match(c: WeirConfig) extends Component {
   /** In the same cycle. */
   val choosing = new Area {
     import comparing._
-    private val first = OHMasking.first(hits)
     private val actions = io.config.actions
-    private def chosen(bits: Seq[Bits]): Bits = first.asBools.zip(bits).map { case (hit, b) => Mux(hit, b, B(0, b.getWidth bits)) }.reduceBalancedTree(_ | _)
-    private val ruled = chosen(actions.rules.toSeq.map(r => r.bypass ## r.klass))
-    private val answer = Mux(hits.orR, ruled, actions.unmatchedBypass ## actions.unmatchedClass)
+    /** some of these rules matches, and what the first of them says */
+    private def first(rules: Seq[(Bool, Bits)]): (Bool, Bits) = if (rules.size == 1) rules.head else {
+      val Seq((some, says), (others, other)) = Seq(rules.take(rules.size / 2), rules.drop(rules.size / 2)).map(first)
+      (some || others, Mux(some, says, other))
+    }
+    private val (ruled, says) = first(hits.asBools.toSeq.zip(actions.rules.map(r => r.bypass ## r.klass)))
+    private val answer = Mux(ruled, says, actions.unmatchedBypass ## actions.unmatchedClass)
     io.result.valid := valid
     io.result.bypass := answer.msb || changes
     io.result.klass := answer.resize(c.classWidth).asUInt
