@@ -17,6 +17,8 @@ import weir.{Steps, WeirConfig}
 class Contents(c: WeirConfig) extends Component {
   val io = new Bundle {
     val piece = slave(Flow(JumboPiece(c)))
+    /** `piece` comes, or the like of a frame that is no jumbo frame: what is left of its table may be anything */
+    val comes = in Bool ()
     /** the word after the ones that came is all table */
     val table = out Bool ()
     val row = master(Flow(LengthRow(c)))
@@ -95,18 +97,18 @@ class Contents(c: WeirConfig) extends Component {
     /** entries from the start of this word on */
     val left = Reg(UInt(10 bits)) init 0
     val after = (left >= 4) ? (left - 4) | U(0, 10 bits)
-    when(opens) {
+    when(io.comes && header.here) {
       left := header.end
-    } elsewhen (step(0) && header.isSecond) {
+    } elsewhen (io.comes && header.isSecond) {
       left := 0
     } elsewhen (step(1)) {
       left := after
     }
     /** so does the word behind the last one that came */
     val more = RegInit(False)
-    when(opens) {
+    when(io.comes && header.here) {
       more := header.endsBehind
-    } elsewhen (step(0)) {
+    } elsewhen (io.comes) {
       more := !header.isSecond && left >= 8
     }
     io.table := more

@@ -23,6 +23,8 @@ class Recognise(c: WeirConfig) extends Component {
     val table = in Bool ()
     val push = master(Flow(WaitingWord(c)))
     val piece = master(Flow(JumboPiece(c)))
+    /** `piece` comes, or the like of a frame that is no jumbo frame */
+    val comes = out Bool ()
   }
   noIoPrefix()
 
@@ -122,6 +124,7 @@ class Recognise(c: WeirConfig) extends Component {
     private val taken = arrives && (place.isSecond || (!place.isFirst && place.counter >= 2))
     val valid = RegNext(taken) init False
     io.piece.valid := valid && frame.tracked
+    io.comes := valid
     io.piece.data := kept(io.word.data, taken)
     io.piece.number := kept(place.number, taken)
     io.piece.ends := kept(io.end.valid, taken)

@@ -203,17 +203,18 @@ class Split(c: WeirConfig) extends Component {
 
   switch(state) {
     is(start) {
+      // until a frame begins these are written over and over
+      frame.ended := word.hasEnd
+      frame.tags := JumboForm.tags(word.forms)
+      frame.l3 := JumboForm.isL3(word.forms)
+      frame.transit := token.transit
+      frame.judged := alone
+      frame.malformed := word.hasEnd
+      frame.overflow := !word.hasEnd && (alone || io.full)
       when(io.feed.valid && (alone || io.token.valid || io.full)) {
-        frame.ended := False
         take()
         frame.first := word.data
         window.low := word.data
-        frame.tags := JumboForm.tags(word.forms)
-        frame.l3 := JumboForm.isL3(word.forms)
-        frame.transit := token.transit
-        frame.judged := alone
-        frame.malformed := word.hasEnd
-        frame.overflow := !word.hasEnd && (alone || io.full)
         state := word.hasEnd ? finish | ((alone || io.full) ? skip | second)
       }
     }

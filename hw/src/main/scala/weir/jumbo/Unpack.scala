@@ -48,6 +48,7 @@ class Unpack(c: WeirConfig) extends Component {
   recognise.io.refuse := lengths.io.refuse
   recognise.io.table := contents.io.table
   contents.io.piece << recognise.io.piece
+  contents.io.comes := recognise.io.comes
   lengths.io.row << contents.io.row
   lengths.io.flush := split.io.flush
   waiting.io.push << recognise.io.push
