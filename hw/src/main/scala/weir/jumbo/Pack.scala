@@ -105,18 +105,14 @@ class Pack(c: WeirConfig) extends Component {
     }
     prefix.ready := sent.ready && word.valid && prefixing
     word.ready := sent.ready && ends
-    private val started = sent.fire && starts
+    /** it is sent: nothing goes before its words */
+    private val started = word.valid && starts && some && sent.ready
     patch.io.opens := starts
     patch.io.fire := sent.fire
     patches.io.pop.ready := started
-    when(realign.io.enoughTransit && !started) {
-      ready := ready + 1
-      some := True
-    }
-    when(!realign.io.enoughTransit && started) {
-      ready := ready - 1
-      some := ready =/= 1
-    }
+    when(realign.io.enoughTransit && !started)(ready := ready + 1)
+    when(!realign.io.enoughTransit && started)(ready := ready - 1)
+    some := realign.io.enoughTransit || some && !(started && ready === 1)
     when(sent.fire) {
       upper := prefixing ? (prefix.last && prefix.joint) | !ends
       begun := prefixing && prefix.last && !prefix.joint

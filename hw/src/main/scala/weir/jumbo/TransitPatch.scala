@@ -90,6 +90,9 @@ class TransitPatch(c: WeirConfig) extends Component {
   private val keepLow = low(31 downto 16) ## (lowGone ? B(0, 16 bits) | low(15 downto 0))
   private val keepHigh = high(31 downto 16) ## (highGone ? B(0, 16 bits) | high(15 downto 0))
   io.patched := keepHigh ## keepLow
-  // what is gone is known last
-  when(io.fire && !io.opens)(left := (lowGone && highGone) ? (left - 2) | ((lowGone || highGone) ? (left - 1) | left))
+  // what is gone is known last, and is in no enable
+  private def among(enable: Bool, value: UInt) = value & U(c.memberWidth bits, default -> enable)
+  when(io.fire && !io.opens) {
+    left := among(lowGone && highGone, left - 2) | among(lowGone ^ highGone, left - 1) | among(!lowGone && !highGone, left)
+  }
 }
