@@ -447,6 +447,7 @@ MUTANTS = (
     Mutant("CounterBank", "reads write", "(operation_stage2_valid && operation_stage2_write)", "operation_stage2_valid"),
     Mutant("CounterBank", "a snapshot takes what comes after it",
            "(queued_fifo_io_pop_valid && (! queued_none))", "queued_fifo_io_pop_valid"),
+    Mutant("CounterBank", "what came during a copy is forgotten", "(queued_noneLater && (! queued_fifo_io_push_valid))", "1'b1"),
     Mutant("CounterBank", "bytes are not added", "(counters_old[127 : 64] + _zz_counters_bytes)", "counters_old[127 : 64]"),
     Mutant("CounterBank", "both are the first", "(control_phase[0] ? queued_fifo_io_pop_payload_second : queued_fifo_io_pop_payload_first)",
            "queued_fifo_io_pop_payload_first"),

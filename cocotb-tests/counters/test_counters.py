@@ -322,6 +322,20 @@ async def loses_nothing_at_the_highest_rates_on_random_counters(dut):
 
 
 @cocotb.test()
+async def counts_what_came_during_a_copy_if_nothing_follows(dut):
+    bench = Bench(dut, "during")
+    await bench.start()
+    for _ in range(3):
+        await bench.take()
+        bench.rate = 1.0
+        await bench.cycles(20 + bench.random.randrange(10))
+        await bench.settle()
+        await bench.take()
+        assert bench.snapshot
+        await bench.compare(bench.snapshot)
+
+
+@cocotb.test()
 async def loses_nothing_of_the_largest_frames_in_every_cycle(dut):
     bench = Bench(dut, "largest")
     bench.arrival_of = lambda: (0, (1 << 14) - 1, 0, 0, 0)

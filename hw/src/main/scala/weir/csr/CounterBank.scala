@@ -77,20 +77,40 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
     fifo.io.push.payload := io.update.payload
     fifo.io.flush := io.clear
     val update = fifo.io.pop.payload
-    val empty = fifo.io.occupancy === 0
     /** a snapshot is due: what comes belongs behind it */
     val behind = Bool()
-    /** how many may be worked off: all, or those that came before the snapshot; 0 is told by a register, for the FIFO's RAM is late */
-    val left = Reg(UInt(log2Up(depth + 1) bits)) init 0
-    val none = RegInit(True)
-    private val comes = fifo.io.push.fire && !behind
-    when(comes && !fifo.io.pop.fire) {
+    private def count = Reg(UInt(log2Up(depth + 1) bits)) init 0
+    /** how many may be worked off: all, or those that came before the snapshot; and how many came later. That there are none is told by a
+      * register each: the FIFO's pointers, and its RAM, are late
+      */
+    val left, later = count
+    val none, noneLater = RegInit(True)
+    val empty = none && noneLater
+    private val comes = fifo.io.push.valid
+    when(comes && !behind && !fifo.io.pop.fire) {
       left := left + 1
       none := False
     }
-    when(!comes && fifo.io.pop.fire) {
+    when(!(comes && !behind) && fifo.io.pop.fire) {
       left := left - 1
       none := left === 1
+    }
+    when(comes && behind) {
+      later := later + 1
+      noneLater := False
+    }
+    /** the copy is made: what came later may be worked off */
+    def release(): Unit = {
+      left := later + comes.asUInt
+      none := noneLater && !comes
+      later := 0
+      noneLater := True
+    }
+    def clear(): Unit = {
+      left := 0
+      none := True
+      later := 0
+      noneLater := True
     }
     val due = fifo.io.pop.valid && !none
   }
@@ -178,10 +198,7 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
           state := State.run
           when(!clearing) {
             copyDue := False
-            // what has come meanwhile is before the next snapshot; nothing is worked off now
-            val all = queued.fifo.io.occupancy + queued.fifo.io.push.fire.asUInt
-            queued.left := all.resized
-            queued.none := all === 0
+            queued.release()
           }
           clearing := False
         }
@@ -198,8 +215,7 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
       copyDue := False
       calm := False
       phase := 0
-      queued.left := 0
-      queued.none := True
+      queued.clear()
     }
     queued.behind := copyDue
   }
