@@ -266,18 +266,20 @@ case class Red(c: WeirConfig) extends Component {
     }
   }
 
-  /** The comparison */
+  /** The comparison, of the upper bits alone, and of them with what is below: it comes late, and is the last to choose. */
   val t9 = new Area {
-    val less = late.decision(67 downto 53) =/= 0 || (late.scaledDraw << 28) < late.decision(52 downto 0)
-    val waited = late.waiting(67 downto 52) =/= 0 || !late.waits
-    val early = Meaningful(stage(9))(
-      late.certain || late.possible && (late.one ? (late.decisionOne && late.waitingOne) | (less && waited)))
+    private val scaled = late.decision(52 downto 28)
+    private val less = late.decision(67 downto 53) =/= 0 || late.scaledDraw < scaled ||
+      late.scaledDraw === scaled && late.decision(27 downto 0) =/= 0
+    private val waited = late.waiting(67 downto 52) =/= 0 || !late.waits
+    /** selected by what is known since t8, or by the comparison */
+    private val sure = late.certain || late.possible && late.one && late.decisionOne && late.waitingOne
+    private val open = late.possible && !late.one && waited
+    val early = Meaningful(stage(9))(sure || open && less)
     val verdict = PolicyVerdict(c)
-    verdict.action := Action.accept
-    verdict.cause := Cause.none
-    when(early || late.forced)(verdict.action := late.action)
-    when(early)(verdict.cause := Cause.early)
-    when(late.forced)(verdict.cause := Cause.forced)
+    verdict.action := late.action & U(2 bits, default -> (early || late.forced))
+    // no more than one of them
+    verdict.cause := (late.forced ## early).asUInt.resized
     verdict.evidence := late.evidence
   }
 
