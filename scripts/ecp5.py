@@ -5,7 +5,9 @@ comparator, a register and a multiplexer for every word of a block RAM. Nothing 
 
 ABC chooses LUTs for a delay in which yosys counts every wire as 0.3 ns. In a full device a wire takes three times that, and a path of nine LUTs is slower than a
 carry chain that ABC thinks as slow; whatever is no slower than the slowest path may become deeper, if that saves LUTs. Here a wire
-counts as 0.9 ns.
+counts as 0.9 ns, and the logic is balanced by delay (`&syn2`, `&if -x`) before LUTs are chosen. That takes eight minutes for `ten-gig`; boards do without (`quick`).
+
+A flip-flop's reset and enable are one wire more for it, late ones often, and a tile has one reset: of fewer than nine flip-flops a reset becomes logic at their data, of fewer than three an enable.
 
 yosys maps a product to a MULT18X18D without any of its registers. Where a flip-flop behind each bit of the product
 does nothing but keep it, the multiplier's own output register does the same, without the way from one to the other.
@@ -28,8 +30,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-WIRE_PS, BOARD_WIRE_PS = 900, 300
-"""what ABC counts for a wire; yosys's own value is BOARD_WIRE_PS, of which the clocks of boards are"""
+WIRE_PS = 900
+"""what ABC counts for a wire; yosys's own value is 300"""
+ABC = "+&scorr;&sweep;&st;&syn2;&st;&if,-x,-K,6;&dch,-f;&if,{W},-C,16,-v;&mfs"
+"""its steps; yosys writes the time of a wire for {W}"""
+FEWEST_RESET, FEWEST_ENABLED = 9, 3
+"""flip-flops that share a reset or an enable, if it is to be one"""
+FLIP_FLOPS = " ".join(
+    f"-cell ${kind} {init}"
+    for kind, init in (
+        ("_DFF_?_", "01"),
+        ("_DFF_?P?_", "r"),
+        ("_SDFF_?P?_", "r"),
+        ("_DFFE_??_", "01"),
+        ("_DFFE_?P??_", "r"),
+        ("_SDFFE_?P??_", "r"),
+    )
+)
+"""those of the ECP5, for `dfflegalize`"""
 
 Cell = dict[str, Any]
 PRODUCT_BITS = 36
@@ -37,15 +55,19 @@ LARGE_RESET, MOST_RESETS = 400, 3
 """A reset of so many flip-flops gets a global wire; so many resets at most. Eight of the device's 16 reach inputs that are not clocks."""
 
 
-def synthesis(top: str, netlist: str = "", options: str = "", wire_ps: int = WIRE_PS) -> str:
-    """yosys's commands for whatever becomes a netlist for an ECP5: `synth_ecp5` but for how ABC is told to choose LUTs.
+def synthesis(top: str, netlist: str = "", options: str = "", quick: bool = False) -> str:
+    """yosys's commands for whatever becomes a netlist for an ECP5: `synth_ecp5` but for small resets and enables, and for how ABC chooses LUTs.
 
-    They write `netlist`, if it is given, as JSON; `options` are further ones of `synth_ecp5`; ABC counts `wire_ps` for a wire.
+    They write `netlist`, if it is given, as JSON; `options` are further ones of `synth_ecp5`. `quick`: ABC as yosys has it, and resets and enables as they come.
     """
     common = f"synth_ecp5 -no-rw-check -top {top} {options}".rstrip()
-    mapping = f"check -latchonly -assert; abc9 -W {wire_ps}; clean"
     written = f" -json {netlist}" if netlist else ""
-    return f"{common} -run begin:map_luts; {mapping}; {common}{written} -run map_cells:"
+    if quick:
+        return f"{common}{written}"
+    return (
+        f"{common} -run begin:map_ffs; dfflegalize -minsrst {FEWEST_RESET} -mince {FEWEST_ENABLED} {FLIP_FLOPS}; opt_clean; "
+        f"{common} -run map_ffs:map_luts; check -latchonly -assert; abc9 -W {WIRE_PS} -script {ABC}; clean; {common}{written} -run map_cells:"
+    )
 
 
 def sizes(cells: Mapping[str, int]) -> dict[str, int]:

@@ -7,7 +7,9 @@ wires and weighted delays smaller, at first also what makes it a little larger.
 
 - A cluster is what has to keep its form: a flip-flop with the LUT that feeds it directly, LUTs of a wide multiplexer, a carry chain, a distributed RAM. It goes to
   places where nextpnr's own rules for slices and tiles allow it (`slices_compatible` in its ecp5/arch_place.cc). Block RAMs, multipliers and all else stay.
-- Delays are nextpnr's own, of its file of delays before routing, but for the wires, which change with each move: its estimate for speed 8 with 5G (`predictDelay`).
+- Delays are nextpnr's own, of its file of delays before routing, but for the wires, which change with each move: what a routed `ten-gig` has on average for as many columns and
+  rows. nextpnr's own estimate (`predictDelay`) is too slow by a third for wires over ten tiles, so that whatever is far apart counts too much, and a LUT more too little.
+  Resets over global wires take no time, as nextpnr has it, but the wire to their buffer does.
   A wire weighs (path / target)^8, where the path is the slowest one through it, looked at anew in each pass.
 - nextpnr reads the result as a packed design whose cells all have an attribute `BEL`: it looks itself whether each may be there, and routes. (Read as placed,
   `--no-place`, cells would be bound before it knows what they are, and the router would permute inputs of carry cells and distributed RAMs.)
@@ -116,7 +118,7 @@ class Problem:
             for port, bits in cell["connections"].items()
             if bits and cell["port_directions"][port] == "output"
         }
-        global_wires = {
+        self.global_wires = {
             bit
             for wire in module["netnames"].values()
             if int(str(wire["attributes"].get("ECP5_IS_GLOBAL", "0")), 2)
@@ -129,7 +131,7 @@ class Problem:
             if bits
             and cell["port_directions"][port] == "input"
             and bits[0] in self.driver
-            and bits[0] not in global_wires
+            and (bits[0] not in self.global_wires or port == "LSR")
         ]
         self.delays = delays
 
@@ -192,15 +194,13 @@ class Problem:
             always = -1.0
             if port in DIRECT and kind in ("TRELLIS_COMB", "TRELLIS_FF"):
                 always = BESIDE_NS if port == "F1" else 0.0
-            elif of == "TRELLIS_RAMW":
+            elif of == "TRELLIS_RAMW" or bit in self.global_wires:
                 always = 0.0
-            into = 0
-            if kind == "TRELLIS_COMB" and port in ("A", "B", "C", "D"):
-                into = 1 if of == "TRELLIS_FF" else 2 if driver[1] == "F" else 0
+            between_luts = kind == "TRELLIS_COMB" and port in ("A", "B", "C", "D") and driver[1] == "F"
             arcs = self.delays.arcs.get((name, port), [])
             setup = self.delays.ends.get((name, port))
             wires.append(
-                f"{outputs.setdefault(driver, len(outputs))} {self.number[name]} {always} {into} "
+                f"{outputs.setdefault(driver, len(outputs))} {self.number[name]} {always} {between_luts:d} "
                 f"{-1 if setup is None else max(setup, 0.0)} {len(arcs)} "
                 + " ".join(f"{outputs.setdefault(output, len(outputs))} {ns}" for output, ns in arcs)
             )

@@ -44,6 +44,7 @@ class Maker:
         self.random = random.Random(seed)
         self.cells: dict[str, Any] = {}
         self.nets = 2
+        self.global_nets = {"clk": 1}
         self.free = {(x, y) for x in range(20, 20 + SIDE) for y in range(12, 12 + SIDE)} - {
             (x, 23) for x in range(20, 20 + 2 * CHAINS)
         }
@@ -71,8 +72,11 @@ class Maker:
         return at
 
     def design(self) -> Design:
-        global_net = {"hide_name": 0, "bits": [1], "attributes": {"ECP5_IS_GLOBAL": "1"}}
-        return {"creator": "test", "modules": {"top": {"cells": self.cells, "netnames": {"clk": global_net}}}}
+        names = {
+            name: {"hide_name": 0, "bits": [bit], "attributes": {"ECP5_IS_GLOBAL": "1"}}
+            for name, bit in self.global_nets.items()
+        }
+        return {"creator": "test", "modules": {"top": {"cells": self.cells, "netnames": names}}}
 
 
 def flip_flop(lsr: int, ce: int, **nets: int | None) -> dict[str, Any]:
@@ -143,6 +147,8 @@ def delays(design: Design) -> str:
             body = [
                 f"(IOPATH {i} {o} (200:200:200) (200:200:200))" for i in inputs if i in "ABCDMF1FCI" for o in outputs
             ]
+        elif cell["type"] == "DCCA" and inputs:
+            body = ["(IOPATH CLKI CLKO (0:0:0) (0:0:0))"]
         elif cell["type"] in ("TRELLIS_FF", "DP16KD"):
             clock = "CLK" if cell["type"] == "TRELLIS_FF" else "CLKA"
             body = [f"(IOPATH {clock} {o} (500:500:500) (500:500:500))" for o in outputs]
@@ -298,6 +304,31 @@ def test_a_slow_path_stays_together_though_its_other_wires_pull_it_apart(tmp_pat
     wanted, careless = along(2.0), along(1000.0)
     print(f"{wanted} tiles, {careless} with all the time that there is")
     assert wanted < careless / 3
+
+
+def test_a_reset_is_made_near_the_buffer_of_its_global_wire(tmp_path: Path) -> None:
+    """Its LUT has three wires from multipliers at the other end of the device."""
+    m = Maker(5)
+    m.cell("clock", "DCCA", "X67/Y0/TDCC0", CLKO=1)
+    other, ce, begins, made_of, reset = (m.net() for _ in range(5))
+    m.global_nets["reset"] = reset
+    m.cell("buffer", "DCCA", "X67/Y0/TDCC1", CLKI=made_of, CLKO=reset)
+    x, y = m.tile()
+    m.cell("begin", "TRELLIS_FF", f"X{x}/Y{y}/SLICEA.FF0", **flip_flop(other, ce, Q=begins))
+    pulls = {port: m.net() for port in "BCD"}
+    for (port, bit), site in zip(pulls.items(), sorted(SITES["MULT18X18D"], key=lambda s: -s[1]), strict=False):
+        m.cell(f"pull{port}", "MULT18X18D", site[2], P0=bit)
+    x, y = m.tile()
+    m.cell("makes", "TRELLIS_COMB", f"X{x}/Y{y}/SLICEB.K0", A=begins, F=made_of, **pulls)
+    for n in range(5):
+        x, y = m.tile()
+        m.cell(f"reset{n}", "TRELLIS_FF", f"X{x}/Y{y}/SLICEA.FF0", **flip_flop(reset, ce, M=begins))
+    for n, (x, y) in enumerate(sorted(m.free)):
+        m.cell(f"other{n}", "TRELLIS_COMB", f"X{x}/Y{y}/SLICED.K1", F=m.net())
+
+    rows = [spots(refined(tmp_path, m.design(), seed, passes=100, target_ns=1.0))["makes"][1][1] for seed in (1, 2, 3)]
+    print(f"rows {rows}, of {min(y for _, y in m.free)} to {max(y for _, y in m.free)}")
+    assert max(rows) < 16
 
 
 def test_a_seed_gives_one_result(tmp_path: Path) -> None:
