@@ -17,6 +17,7 @@ class ShortFifo[T <: Data](payload: HardType[T], val depth: Int) extends Compone
     val occupancy = out UInt (log2Up(depth + 1) bits)
   }
   noIoPrefix()
+  require(isPow2(depth) && depth > 1, s"a FIFO of $depth words: 2, 4, 8 …")
 
   val words = Mem(payload, depth)
   val count = Reg(UInt(log2Up(depth + 1) bits)) init 0

@@ -21,12 +21,13 @@ case class CounterUpdate(c: WeirConfig, kinds: Int) extends Bundle {
   * and no forwarding is needed.
   *
   * Snapshot: events that are in the FIFO at `take` are worked off, then every entry is copied, one a cycle, while
-  * events that come after it wait: the copy is the state at the
-  * cycle of `take`, that cycle's event included. `clear` empties the FIFO and writes zeros likewise.
+  * events that come after it wait: the copy is the state at the cycle of `take`, that cycle's event included. `clear`
+  * empties the FIFO and writes zeros likewise.
   *
   * Limits: with events four or more cycles apart, and four beside, a sweep makes at most sweep/4 + 8 of them wait, the depth of the
   * FIFO; `busy` stays high until it has been empty once (three cycles an event drain faster than four fill), and
-  * `take` is legal only while `busy` is low. No event is ever lost.
+  * `take` is legal only while `busy` is low. No event is ever lost. (More events than that would be counted as waiting
+  * and not be in the FIFO: `busy` would stay high until `clear`.)
   * Reset: as `clear`.
   *
   * @param kinds counters of a queue

@@ -56,7 +56,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
   /** What has to be read of a packet. */
   case class Job() extends Bundle {
     val chain = Chain(c)
-    /** words that are full; not the last one, unless that is full */
+    /** words that are full */
     val full = UInt(10 bits)
     /** bytes of the last word, 0 = 16 */
     val lastBytes = UInt(4 bits)
