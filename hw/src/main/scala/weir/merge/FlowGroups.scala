@@ -153,20 +153,26 @@ class FlowGroups(c: WeirConfig) extends Component {
     val roomSum = RegNextWhen(maxSum1.resize(16).asSInt - inner1.resize(16).asSInt, steps(3))
   }
 
+  /** Of numbers from the granted one to the next one, of which there are no more than descriptors, the lower bits tell whether they are the same. */
+  private def same(a: UInt, b: UInt): Bool = a(0, c.descriptorWidth + 1 bits) === b(0, c.descriptorWidth + 1 bits)
+
   /** Numbers of the groups of each queue: of the next one, the one that is granted next, and the first that is open or yet to come. A grant counts
-    * a cycle later, from a register, and so does a group that is opened: `opens` comes a cycle after its link went on, `closed` after `closesAll`.
+    * a cycle later, from a register, and so does a group that is opened: `opens` comes with the link that goes on, `closed` after `closesAll`.
     */
   val order = for (q <- 0 until c.queues) yield new Area {
     val next, granted, first = Reg(UInt(c.groupNumberWidth bits)) init 0
+    /** the ones behind `next` and `granted` */
+    val beyond, grantedAfter = Reg(UInt(c.groupNumberWidth bits)) init 1
     val grants = RegNext(io.grant.valid && io.grant.queue === q) init False
     val opens, closesAll = Bool()
     val closed = RegNext(closesAll) init False
-    private val nextAfter = Mux(opens, next + 1, next)
-    private val grantedAfter = granted + 1
+    private val nextAfter = Mux(opens, beyond, next)
+    when(opens)(beyond := beyond + 1)
+    when(grants)(grantedAfter := grantedAfter + 1)
     next := nextAfter
     /** in the next cycle */
     val grantedNext = Mux(grants, grantedAfter, granted)
-    val firstNext = Mux(closed, nextAfter, Mux(grants && first === granted, grantedAfter, first))
+    val firstNext = Mux(closed, nextAfter, Mux(grants && same(first, granted), grantedAfter, first))
     granted := grantedNext
     first := firstNext
   }
@@ -193,7 +199,8 @@ class FlowGroups(c: WeirConfig) extends Component {
     private val staysNow = io.parked(place.index) && !(io.leaving.valid && io.leaving.index === place.index)
     /** of a class: it is parked */
     val stays = judged(staysNow)
-    private val isHeadNow = !tag.classed && entry.number === of(order.map(_.granted))
+    /** that of its own queue, compared with all queues'; it means something if the group waits */
+    private val headNow = B(order.zipWithIndex.map { case (list, q) => !tag.classed && entry.queue === q && same(entry.number, list.granted) })
     /** Of a flow: it waits to be granted, as far as is known, for it may be granted in this cycle, if it is the head. A packet joins a group of its
       * own queue only: the numbers are that queue's, chosen in the cycle before.
       */
@@ -201,16 +208,16 @@ class FlowGroups(c: WeirConfig) extends Component {
       def own[T <: Data](values: Seq[T]): T = Vec(values)(queue.resized)
       def ahead(values: Seq[UInt]): UInt = RegNextWhen(Vec(values)(queue1.resized), if (c.gated) steps(3) else True)
       val alive = !(entry.number - ahead(order.map(_.firstNext))).msb && !own(order.map(_.closed))
-      alive && !(entry.number === ahead(order.map(_.grantedNext)) && own(order.map(_.grants)))
+      alive && !(same(entry.number, ahead(order.map(_.grantedNext))) && own(order.map(_.grants)))
     }
     /** likewise of a group of any queue, a cycle later */
     val waits = {
       val first = judged(of(order.map(_.first)))
-      val gone = judged(of(order.map(_.closed)) || (isHeadNow && of(order.map(_.grants))))
+      val gone = judged(of(order.map(_.closed)) || (headNow & B(order.map(_.grants))).orR)
       (before: UInt) => !(before - first).msb && !gone
     }
     /** the queue of which it is the head */
-    val headOf = judged(B((0 until c.queues).map(q => isHeadNow && entry.queue === q)))
+    val headOf = judged(headNow)
     /** its class's timer has ended */
     private val late = tag.classed && !(io.nowNs.resize(32) - entry.deadlineNs).msb
     private val deadline = io.nowNs + looking.jfet
@@ -235,6 +242,11 @@ class FlowGroups(c: WeirConfig) extends Component {
       private val ordinary = comes && !io.linked.transit
       /** it is put: a jumbo frame in transit, with its last packet; before that it could not be granted */
       val puts = RegNext(comes && io.linked.transit && io.linked.last) init False
+      /** a jumbo frame in transit that may pay for another is whole */
+      val pays = RegNext(comes && io.linked.transit && io.linked.last && io.linked.joins && io.linked.pays) init False
+      /** of each queue: a group comes, unless it joins one */
+      val counts = B((0 until c.queues).map(q =>
+        RegNext(comes && io.linked.queue === q && !(io.linked.transit && io.linked.joins)) init False))
       /** it is put, unless it matches */
       val opens = RegNext(ordinary && !(tag.classed && mayJoinNow)) init False
       /** it is put, if `closing` */
@@ -313,7 +325,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     io.park.deadline := deadlineNs
     io.passing.valid := valid
     io.passing.payload := link
-    io.whole.valid := valid && transit && link.last && link.joins && link.pays
+    io.whole.valid := fate.pays
     io.whole.queue := link.queue
     io.whole.id := link.head
 
@@ -371,7 +383,7 @@ class FlowGroups(c: WeirConfig) extends Component {
       io.link.before := link.before
       io.link.group := link.group
     }
-    for ((list, q) <- order.zipWithIndex) list.opens := valid && link.queue === q && !io.link.joins
+    for ((list, q) <- order.zipWithIndex) list.opens := RegNext(fate.counts(q) && !deciding.joins) init False
   }
   io.busy := looking.steps.passed.orR || judging.valid || writing.valid || !sweep.done
 }
