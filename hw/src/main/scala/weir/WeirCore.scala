@@ -217,7 +217,8 @@ class WeirCore(c: WeirConfig) extends Component {
       groups.io.nowNs := nowNs
       groups.io.parked := unit.io.parked
       groups.io.closing := unit.io.closing
-      groups.io.leaving << unit.io.leaving
+      // told of the cycle of a link: the one before it came two cycles ago at least, so nothing is closed or put
+      groups.io.leaving << unit.io.leaves
       unit.io.nowNs := nowNs
       unit.io.close << groups.io.close
       unit.io.park << groups.io.park

@@ -45,6 +45,8 @@ class Parking(c: WeirConfig) extends Component {
     val parked = out(Bits(c.parkingPlaces bits))
     /** the group of this place is closed in this cycle, by its timer or `closeAll` or `demand` */
     val leaving = master(Flow(ClassPlace(c)))
+    /** the same of a cycle without a `close` and a `put`, from registers */
+    val leaves = master(Flow(ClassPlace(c)))
     /** all groups of some queue are being closed, and what came since then waits: nothing may join, and nothing be parked */
     val closing = out Bool ()
     /** of each queue */
@@ -68,7 +70,7 @@ class Parking(c: WeirConfig) extends Component {
     private val classes = B((0 until c.classes).map(place.klass === _))
     def of(q: Int): Bits = classes.andMask(queues(q))
   }
-  private val closing = new At(closes.valid, io.close.payload)
+  private val closing = new At(io.close.valid, io.close.payload)
   private val going = new At(io.leaving.valid, io.leaving.payload)
   private val parking = new At(io.park.valid, io.park.place)
 
@@ -99,7 +101,7 @@ class Parking(c: WeirConfig) extends Component {
     val empties = closesAll || emptying && mine(stale).orR
     emptying := empties
     // also of a group that is closed in the very cycle of closeAll
-    private val stays = ~(closing.of(q) | going.of(q))
+    private val stays = ~((closing.of(q) & ~mine(stale)) | going.of(q))
     mine(stale) := Mux(closesAll, here, mine(stale)) & stays
     mine(parked) := (here & stays) | parking.of(q)
     private val deadlines = Mem(c.time, c.classes)
@@ -112,13 +114,15 @@ class Parking(c: WeirConfig) extends Component {
     /** Where the closed one is, from registers. Behind the places that are taken it may be anywhere: it is before them. Of what comes and goes only an
       * oldest that leaves by itself may be gone in the cycle of a close.
       */
-    private val found = (0 until c.classes).map { n =>
-      val is = order(n) === io.close.klass
-      val will = if (n + 1 < c.classes) order(n + 1) === io.close.klass else is
-      Loaded(c, Mux(goes, will, is), io.close.valid)
+    private def found(among: Seq[Bool] => Bool): Bool = {
+      val is = order.toSeq.map(_ === io.close.klass)
+      Loaded(c, Mux(goes, among(is.tail :+ is.last), among(is)), io.close.valid)
     }
+    /** it is this one or before it, among its four; in the fours before */
+    private val near = (0 until c.classes).map(n => found(_.slice(n / 4 * 4, n + 1).orR))
+    private val far = (0 until c.classes by 4).map(n => if (n == 0) False else found(_.take(n).orR))
     /** those from the removed one on move up */
-    private val shifts = (0 until c.classes).map(n => goes || (removes && found.take(n + 1).orR))
+    private val shifts = (0 until c.classes).map(n => goes || (removes && (near(n) || far(n / 4))))
     private val more = filled(c.classes - 2 downto 0) ## True
     private val fewer = False ## filled(c.classes - 1 downto 1)
     /** the place of one that comes */
@@ -220,23 +224,30 @@ class Parking(c: WeirConfig) extends Component {
     oldest.queue := first
     oldest.klass := Vec(queues.map(_.oldest.class2))(first.resized)
     /** it is closed in the cycle in which it is found; its place may have another group in the next */
-    private val lost = closes.valid && (0 until c.queues).map(q =>
-      chosen(q) && io.close.queue === q && io.close.klass === queues(q).oldest.class2).orR
+    private val same = RegNext((0 until c.queues).map(q =>
+      chosen(q) && io.close.queue === q && io.close.klass === queues(q).oldest.class2).orR)
     /** while one leaves, it would be the same again */
-    private val found = due.orR && !io.leaving.valid && !lost
-    /** found in the cycle before: as queues are emptied in both cycles, in neither */
-    val late = RegNext(found && draining && empties) init False
-    val timely = RegNext(found && !draining && !empties) init False
+    private val lost = gone.valid && (!closed || same)
+    private val foundLate = RegNext(due.orR && draining) init False
+    private val foundTimely = RegNext(due.orR && !draining) init False
+    /** Found in the cycle before: as queues are emptied in both cycles, for what is stale is emptied until it is gone; in neither, and where nothing
+      * comes in this one but what is known late.
+      */
+    val late = foundLate && !lost
+    val timely = foundTimely && free && !coming.late && !lost
     val place = RegNext(oldest)
     val id = heads.readAsync(place.index)
     /** a close in the same cycle may be of the same group */
-    val now = !io.close.valid && (late || (timely && free && !io.put.valid && !coming.late))
+    val now = !io.close.valid && (late || (timely && !io.put.valid))
     io.leaving.valid := now
     io.leaving.payload := place
+    io.leaves.valid := late || timely
+    io.leaves.payload := place
   }
 
   private val follows = some.there && !draining
-  io.append.valid := leaving.now || follows || coming.now.valid && passes
+  // one that leaves late leaves while something comes too
+  io.append.valid := follows || (leaving.late && !io.close.valid) || Mux(coming.now.valid, passes, leaving.timely)
   io.append.queue := leaving.place.queue
   io.append.id := leaving.id
   when(follows)(io.append.payload := waiting.io.pop.payload)
