@@ -207,7 +207,7 @@ MUTANTS = (
     Mutant("FlowTable", "a class is that of the packet before", "comparing_hits <= {", "comparing_hits <= 16'h1 ^ {", module="Match"),
     Mutant("FlowTable", "IPv4 rules have a lower half", "(comparing_lower[0] || (! config_actions_rules_0_v6))", "comparing_lower[0]", module="Match"),
     Mutant("FlowTable", "a bypass is a class", "(choosing_answer[4] || changes)", "1'b0", module="Match"),
-    Mutant("FlowTable", "a change begins no epoch", "epoch <= (epoch + 4'b0001)", "epoch <= epoch", module="Match"),
+    Mutant("FlowTable", "a change begins no epoch", "epoch = (changes ? _zz_epoch : settled)", "epoch = settled", module="Match"),
     Mutant("Parking", "a timer ends early", "queues_1_oldest_expired2 <=", "queues_1_oldest_expired2 <= 1'b1 ||"),
     Mutant("Parking", "a group that was parked again is still the oldest",
            "((before_valid && (before_payload_place_queue == 2'b01)) && (before_payload_place_klass == queues_1_oldest_class1))", "1'b0"),

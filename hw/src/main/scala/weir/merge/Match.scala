@@ -44,10 +44,12 @@ class Match(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
-  val epoch = Reg(UInt(MatchResult.epochWidth bits)) init 0
-  when(io.changed)(epoch := epoch + 1)
   /** a packet that is compared before, and chosen after a change is left alone */
   val changes = RegNext(io.changed) init False
+  /** the epoch, but for a change of the cycle before: one is known late */
+  val settled = Reg(UInt(MatchResult.epochWidth bits)) init 0
+  val epoch = Mux(changes, settled + 1, settled)
+  settled := epoch
 
   /** One cycle after it: every rule's answer. */
   val comparing = new Area {
