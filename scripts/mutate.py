@@ -376,7 +376,7 @@ MUTANTS = (
            "(share_whole == victim_others)"),
     Mutant("Partial", "the last packet does not kill", "step_payload_dies = (victim_group_packets == 9'h001)", "step_payload_dies = 1'b0"),
     Mutant("Partial", "a group that comes to the head is granted", "victim_headNext = ((loaded_payload_id == victim_id) ? own : 4'b0000)", "victim_headNext = victim_atHead"),
-    Mutant("Partial", "a packet more than its share", "((left == 9'h001) ? State_ending", "((left == 9'h000) ? State_ending"),
+    Mutant("Partial", "a packet more than its share", "((left == _zz__zz_state_1) ? State_ending", "((left == 9'h000) ? State_ending"),
     Mutant("Partial", "a place that is not there", "(5'h04 < waiting_io_availability)", "(5'h03 < waiting_io_availability)"),
     Mutant("FreeList", "a rollback keeps what was read ahead", "allocate_last <= rollback_payload_first",
            "allocate_last <= allocate_last"),

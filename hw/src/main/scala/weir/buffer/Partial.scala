@@ -157,7 +157,9 @@ class Partial(c: WeirConfig) extends Component {
     def added(to: UInt): UInt = CarrySave.sum(Seq(to -> 0, whole -> 0), c.memberWidth, more, known)
   }
 
+  /** packets of k that are still to be dropped, but for one `more` */
   val left = Reg(UInt(c.memberWidth bits))
+  val more = Reg(Bool())
   selection.ready := False
   io.wants := False
   io.step.valid := io.slot
@@ -204,7 +206,8 @@ class Partial(c: WeirConfig) extends Component {
     }
     is(sharing) {
       when(share.known) {
-        left := share.added(U(0, c.memberWidth bits))
+        left := share.whole
+        more := share.more
         victim.spent := share.all
         state := victim.marks ? ending | dropping
         when(victim.marks)(victim.group.front := share.added(victim.group.front))
@@ -222,8 +225,9 @@ class Partial(c: WeirConfig) extends Component {
         victim.group.front := victim.group.front + 1
         victim.group.removed := victim.removed + io.found.descriptor.length
         victim.spent := victim.group.packets === 1
-        left := left - 1
-        state := (left === 1) ? ending | dropping
+        more := False
+        when(!more)(left := left - 1)
+        state := (left === (!more).asUInt.resize(c.memberWidth)) ? ending | dropping
       }
     }
     is(ending) {
