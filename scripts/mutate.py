@@ -195,7 +195,7 @@ MUTANTS = (
            "(! ((looking_entry_number[11 : 0] == _zz_judging_waitsNow_1[11 : 0]) && _zz_judging_waitsNow_4))", "1'b1"),
     Mutant("FlowGroups", "only the first queue's head is granted", "(|(judging_headOf & {", "(|(judging_headOf & 4'b0001 & {"),
     Mutant("FlowGroups", "an entry that is written as it is read is not taken over", "_zz_looking_overtaken1 <= (writing_writes &&", "_zz_looking_overtaken1 <= (1'b0 &&"),
-    Mutant("FlowGroups", "a packet that joins counts as a group", "(judging_fate_counts[1] && (! deciding_joins))", "judging_fate_counts[1]"),
+    Mutant("FlowGroups", "a packet that joins counts as a group", "(judging_fate_counts[0] && (! deciding_joins))", "judging_fate_counts[0]"),
     Mutant("FlowGroups", "any spacing", "&& judging_fits) && judging_inTime) && (! judging_late))", "&& judging_fits) && 1'b1) && (! judging_late))"),
     Mutant("FlowGroups", "one byte too many", "($signed(looking_withEntry) <= $signed(looking_entry_roomBytes))",
            "($signed(looking_withEntry) <= ($signed(looking_entry_roomBytes) + 16'sd1))"),
