@@ -282,7 +282,8 @@ class WeirCore(c: WeirConfig) extends Component {
         val arrives = last.pop.valid
         val queue = last.pop.meta.queue
         // what is held is announced in any case: whether it is uncertain matters of what passes
-        val late = arrives && (last.popInner || PerQueue.bit(uncertain, unit.io.pop.payload.meta.queue))
+        unit.io.uncertain := uncertain
+        val late = arrives && (last.active || unit.io.unannounced)
         when(arrives)(PerQueue.bit(uncertain, queue) := False)
         when(lost || (ended && differs))(uncertain.setAll())
         /** the hint of the frame that ended last was given, and holds */

@@ -53,8 +53,6 @@ class Spacing(c: WeirConfig) extends Component {
     /** of each IP arrival, two cycles after it left Store or sooner */
     val lane = slave(Flow(FlowLane(c)))
     val pop = master(Flow(Arrival(c)))
-    /** its queue has not been announced */
-    val popInner = out Bool ()
     /** `pop` is taken */
     val popReady = in Bool ()
     /** arrivals pass through the lanes */
@@ -247,7 +245,6 @@ class Spacing(c: WeirConfig) extends Component {
     io.pop.transit := Transit.alone(c, looking.found.meta.length, looking.found.chain)
     io.pop.held := True
   }
-  io.popInner := active || io.push.inner
 
   /** Nothing has come, and nothing was due, for 128 cycles: no lane is looked at before `wake`. `wake` is the earliest due time
     * of what was looked at in the last 64 of these, in which each lane had its turn.
