@@ -200,9 +200,11 @@ class Spacing(c: WeirConfig) extends Component {
     stages(0).takes(begins.orR && !asleep, next, OHToUInt(next))
 
     private val head = heads.readAsync(stages(0).lane)
-    private val there = stages(0).valid && head =/= tails.readAsync(stages(0).lane)
-    when(stages(0).valid && !there)(used(stages(0).lane) := False)
-    when(coming.valid)(used(coming.lane) := True)
+    private val holds = head =/= tails.readAsync(stages(0).lane)
+    private val there = stages(0).valid && holds
+    private val fills = UIntToOh(coming.lane) & B(laneCount bits, default -> coming.valid)
+    // whether the lane holds something comes late
+    used := used & (~stages(0).mask | B(laneCount bits, default -> holds)) | fills
     stages(1).follows(stages(0), there)
     private def follow[T <: Data](value: T, look: Bool): T = RegNextWhen(value, along(look))
     private val id1 = follow(head, there)
