@@ -101,6 +101,19 @@ async def passes_frames_at_once_when_nothing_waits(dut: Any) -> None:
 
 
 @cocotb.test()
+@cocotb.parametrize(cycles=[1, 2, 3, 4, 5, 9])
+async def a_frame_does_not_pass_one_that_waits_alone(dut: Any, cycles: int) -> None:
+    """One waits for Admit for some cycles, and as it goes, or before, another comes."""
+    bench = await Bench(dut, f"alone {cycles}").start()
+    for ready in (False, True):
+        await bench.step(push="plain", ready=False)
+        for _ in range(cycles):
+            await bench.step(ready=False)
+        await bench.step(push="plain", ready=ready)
+        await bench.drain()
+
+
+@cocotb.test()
 @cocotb.parametrize(seed=[1, 2, 3, 4])
 async def lets_packets_go_when_their_jumbo_frame_is_good(dut: Any, seed: int) -> None:
     bench = await Bench(dut, f"jumbo {seed}").start()
