@@ -37,6 +37,7 @@ class Bench:
             commit=0,
             rollback=0,
             ready=1,
+            uncertain=0,
             push_payload_transit_header=0,
             push_payload_transit_member=0,
         )
@@ -50,6 +51,8 @@ class Bench:
         dut.push_valid.value, dut.pushInner.value = int(bool(push)), int(push == "inner")
         for name, value in zip(FIELDS, values, strict=True):
             getattr(dut, f"push_payload_{name}").value = value
+        uncertain = rng.getrandbits(4)
+        dut.uncertain.value = uncertain
         dut.commit.value, dut.rollback.value, dut.ready.value = int(end == "commit"), int(end == "rollback"), int(ready)
         await FallingEdge(dut.clk)
         self.held.append(len(self.sure) + len(self.open))  # `room` is as of two cycles ago
@@ -63,6 +66,8 @@ class Bench:
             assert self.sure, f"gives {got}, but nothing may go"
             expected, inner = self.sure.popleft()
             assert got == expected and int(dut.popInner.value) == (inner is not None)
+            queue = expected[list(FIELDS).index("meta_queue")]
+            assert int(dut.unannounced.value) == int(inner is not None or uncertain >> queue & 1)
             if inner:
                 assert (int(dut.popFirst.value) == 1, int(dut.popWaitNs.value)) == inner
             self.popped += 1
@@ -93,6 +98,19 @@ async def passes_frames_at_once_when_nothing_waits(dut: Any) -> None:
     for n in range(200):
         await bench.step(push="plain" if n % 3 == 0 else "")
     assert bench.popped == bench.direct == 67
+
+
+@cocotb.test()
+@cocotb.parametrize(cycles=[1, 2, 3, 4, 5, 9])
+async def a_frame_does_not_pass_one_that_waits_alone(dut: Any, cycles: int) -> None:
+    """One waits for Admit for some cycles, and as it goes, or before, another comes."""
+    bench = await Bench(dut, f"alone {cycles}").start()
+    for ready in (False, True):
+        await bench.step(push="plain", ready=False)
+        for _ in range(cycles):
+            await bench.step(ready=False)
+        await bench.step(push="plain", ready=ready)
+        await bench.drain()
 
 
 @cocotb.test()

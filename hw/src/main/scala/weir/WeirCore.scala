@@ -283,7 +283,8 @@ class WeirCore(c: WeirConfig) extends Component {
         val arrives = last.pop.valid
         val queue = last.pop.meta.queue
         // what is held is announced in any case: whether it is uncertain matters of what passes
-        val late = arrives && (last.popInner || PerQueue.bit(uncertain, unit.io.pop.payload.meta.queue))
+        unit.io.uncertain := uncertain
+        val late = arrives && (last.active || unit.io.unannounced)
         when(arrives)(PerQueue.bit(uncertain, queue) := False)
         when(lost || (ended && differs))(uncertain.setAll())
         /** the hint of the frame that ended last was given, and holds */
@@ -644,18 +645,22 @@ class WeirCore(c: WeirConfig) extends Component {
     val near = limited && (distance.msb || distance < 64)
 
     private val held = queues.io.ready.orR && !schedule.io.throttled
-    private def active(causes: Bool*): Bool = RegNext(causes.orR) init True
+    /** one of them in the cycle before; a register each */
+    private def active(causes: Bool*): Bool = causes.map(cause => RegNext(cause) init True).orR
     /** nothing for 32 cycles */
     private class Settled(active: Bool) extends Area {
       val idle = Reg(UInt(6 bits)) init 0
       when(active)(idle := 0) elsewhen (!idle.msb)(idle := idle + 1)
       val quiet = RegNext(idle.msb && !active) init False
     }
+    // blocks that stand near each other together: what they tell has far to go
     val moving = active(
-      io.s_axis.valid, ingress.io.busy, flowTable.map(_.io.busy).getOrElse(False), flowGroups.map(_.io.busy).getOrElse(False), parking.map(_.io.busy).getOrElse(False), unpack.map(_.io.busy).getOrElse(False), store.io.busy,
-      batch.map(_.io.busy).getOrElse(False), spacing.map(_.io.busy).getOrElse(False), admit.io.busy, held, schedule.io.busy, partial.map(_.io.busy).getOrElse(False), egress.io.busy,
-      sending.leaving, closer.io.busy, control.reset.io.busy, release.io.busy,
-      units.map(_.io.busy).foldLeft(False: Bool)(_ || _), !freeList.io.swept, !shape.io.settled, RegNext(near) init False)
+      Seq(io.s_axis.valid, ingress.io.busy, control.reset.io.busy, !freeList.io.swept, !shape.io.settled, RegNext(near) init False).orR,
+      (Seq(store.io.busy) ++ unpack.map(_.io.busy) ++ batch.map(_.io.busy)).orR,
+      (Seq(admit.io.busy) ++ spacing.map(_.io.busy)).orR,
+      (Seq(held, schedule.io.busy, release.io.busy) ++ partial.map(_.io.busy)).orR,
+      (Seq(egress.io.busy, sending.leaving, closer.io.busy)).orR,
+      (flowTable.map(_.io.busy) ++ flowGroups.map(_.io.busy) ++ parking.map(_.io.busy) ++ units.map(_.io.busy)).toSeq.foldLeft(False: Bool)(_ || _))
     val accessed = active(control.front.io.busy, control.registers.io.busy, counters.io.busy)
     /** STATUS.QUIET: what the host does, which its read of it is part of, left out */
     private val path = new Settled(moving)

@@ -87,10 +87,12 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
     val queue = held(d0.queue)
     val nowNs = held(d0.nowNs)
     val interval = held(d0.interval)
-    val notEct = held(d0.ecn === Ecn.notEct)
     val ce = held(d0.ecn === Ecn.ce)
-    val marking = held(words.flag("CODEL_CTRL", "ECN", d0.queue))
-    val exempt = held(io.departure.exempt)
+    private val isEct = d0.ecn =/= Ecn.notEct
+    /** what is chosen is marked */
+    val marking = held(words.flag("CODEL_CTRL", "ECN", d0.queue) && isEct)
+    /** it is marked after the threshold */
+    val markable = held(!io.departure.exempt && isEct)
     val late = held(d0.late)
     val below = held(d0.below)
     val few = held(d0.few)
@@ -98,9 +100,13 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
     val due = held(d0.due)
     val dropping = held(PerQueue.bit(state.dropping, d0.queue))
     val phase = held(PerQueue(state.phase, d0.queue))
+    /** nothing but time and the queue's size keeps it from being chosen */
+    val eligible = held(PerQueue.bit(state.above, d0.queue) && !io.departure.exempt && PerQueue(state.phase, d0.queue) =/= Phase.entered)
     val dropNext = held(d0.dropNext)
     val dropOld = held(PerQueue.bit(state.dropNext.old, d0.queue))
     val age = held(d0.nowNs - d0.dropNext)
+    /** it is not chosen before `dropNext` */
+    val waits = held(PerQueue.bit(state.dropping, d0.queue) && !PerQueue.bit(state.dropNext.old, d0.queue))
     val before = held(state.dropBefore.read(d0.queue))
     val count = held(state.count.readAsync(d0.queue.resized))
     val delta = held(d0.delta)
@@ -108,11 +114,10 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
 
     val above = !below && !few
     val ok = above && wasAbove && due
-    val timely = !age.msb || dropOld
-    val chosen = ok && !exempt && phase =/= Phase.entered && (!dropping || timely)
-    val marks = chosen && marking && !notEct
-    val drops = chosen && !marks
-    val steps = late && !exempt && !notEct && !drops
+    val chosen = above && due && eligible && !(waits && age.msb)
+    val marks = chosen && marking
+    val drops = chosen && !marking
+    val steps = late && markable && !drops
     val enters = chosen && !dropping
     val advances = chosen && dropping
     val reverts = phase === Phase.loop && !ok
@@ -133,7 +138,7 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
     io.departureVerdict.cause := Cause.none
     when((marks || steps) && !ce)(io.departureVerdict.action := Action.mark)
     when(drops)(io.departureVerdict.action := Action.drop)
-    when(chosen || steps)(io.departureVerdict.cause := Cause.forced)
+    when(chosen || late && markable)(io.departureVerdict.cause := Cause.forced)
   }
 
   /** count, and n of the next drop; drop_next's addends */

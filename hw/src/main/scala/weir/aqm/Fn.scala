@@ -215,9 +215,10 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
     val coarse = RegNextWhen(down(6 downto 3), stage(11))
     val infinite12 = RegNextWhen(infinite, stage(11))
     val shifted = (fine @@ U(0, 43 bits)) >> (coarse @@ U(0, 3 bits))
-    val most = U((BigInt(1) << 43) - 1, 43 bits)
+    /** all ones if it does not fit: by an OR, for that comes late */
+    private val most = infinite12 || (shifted >> 43) =/= 0
     /** from t13 on */
-    val average = RegNextWhen((infinite12 || (shifted >> 43) =/= 0) ? most | shifted.resize(43), stage(12))
+    val average = RegNextWhen(shifted.resize(43) | U(43 bits, default -> most), stage(12))
     val queue = RegNextWhen(held(2).queue, stage(12))
     val values = for (q <- 0 until c.queues) yield {
       val value = Reg(UInt(43 bits)) init 0

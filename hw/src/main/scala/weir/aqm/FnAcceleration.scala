@@ -200,8 +200,9 @@ case class FnAcceleration(c: WeirConfig) extends Component {
       phase := Phase.normalise
     }
     is(Phase.normalise) {
+      // the last of these loads counts
+      division.start(size(25 downto 8), job.part.mantissa, exponent + job.part.shift.resize(10).asSInt - 26)
       when(size.msb || size === 0) {
-        division.start(size(25 downto 8), job.part.mantissa, exponent + job.part.shift.resize(10).asSInt - 26)
         phase := Phase.divideAgain
       } elsewhen (size(25 downto 22) === 0) {
         size := size |<< 4

@@ -160,9 +160,9 @@ case class FnDecision(c: WeirConfig) extends Component {
     val reciprocal = FnReciprocal.read(FnReciprocal.rom(), ratio.d, stage(16), stage(17))
     val product = new PartialProducts(ratio.n, reciprocal, stage(18), multipliers.t17t18)
     val sum = (product.sum(54, stage(19)) >> 21).resize(33)
-    val value = UInt(33 bits)
-    value := sum
-    when(sum.msb || t13.certain17)(value := BigInt(1) << 32)
+    private val one = sum.msb || t13.certain17
+    /** an AND, for that it is 1 comes late */
+    val value = one.asUInt @@ (sum.resize(32) & U(32 bits, default -> !one))
   }
 
   val answer = new Area {

@@ -31,10 +31,9 @@ class FnNormaliser(value: UInt, companion: UInt, enables: Seq[Bool]) extends Are
     for (n <- (0 until most).reverse) when(v(width - 1 - n * size downto width - (n + 1) * size) =/= 0)(count := n)
     count
   }
-  private def shifted(v: UInt, size: Int, most: Int, groups: UInt): UInt = {
-    val choices = (0 to most).map(n => (v |<< (n * size)).resize(v.getWidth))
-    Vec(choices ++ Seq.fill(3 - most)(choices.last))(groups)
-  }
+  /** The zeros that come in below are an AND's, not a register's reset: how many, comes late. */
+  private def shifted(v: UInt, size: Int, most: Int, groups: UInt): UInt =
+    (0 to most).map(n => (v |<< (n * size)).resize(v.getWidth) & U(v.getWidth bits, default -> (groups === n))).reduce(_ | _)
 
   private def step(v: UInt, other: UInt, size: Int, most: Int, enable: Bool): (UInt, UInt, UInt) = {
     val groups = zeros(v, size, most)

@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Steps, WeirConfig}
+import weir.{Follows, Steps, WeirConfig}
 import weir.csr.{ConfigWrite, LiveWords}
 
 /** FN's windows: bytes and time of the last packets of each queue (docs/modules/fn.md, Window).
@@ -64,8 +64,8 @@ case class FnWindow(c: WeirConfig) extends Component {
     val first = RegNextWhen(!PerQueue.bit(started, io.request.queue), stage(0))
 
     val full = state.fill === entries
-    val wraps = state.position +^ 1 === entries
-    val ends = state.since +^ 1 === period
+    val wraps = Follows(state.position.resize(13), entries)
+    val ends = Follows(state.since.resize(13), period)
     val next = State()
     next.last := now
     next.position := (first || wraps) ? U(0, 12 bits) | state.position + 1

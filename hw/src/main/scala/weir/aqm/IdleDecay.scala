@@ -86,14 +86,15 @@ case class IdleDecay(c: WeirConfig) extends Component {
     /** a hint comes for a queue for which one has to go again */
     val joined = io.hint.valid && PerQueue.bit(wanted | still, io.hint.payload)
     of := still & B(c.queues bits, default -> (io.hint.valid && !joined))
-    only clearWhen io.hint.valid
+    private val standsAlone = CombInit(only)
     when(io.applied.orR) {
       for (q <- 0 until c.queues) when(wanted(q)) {
         of := B(1 << q, c.queues bits) & B(c.queues bits, default -> !joined)
-        only := !last.others(q) && !io.hint.valid
+        standsAlone := !last.others(q)
         queue := q
       }
     }
+    only := standsAlone && !io.hint.valid
   }
 
   /** c0 */
@@ -113,9 +114,9 @@ case class IdleDecay(c: WeirConfig) extends Component {
   private val moving = B((0 until c.queues).map(q =>
     (0 until older).map(n => alive(n * c.queues + q) && !(io.withdraw && last.at(n))).orR))
   under := newest | (moving & ~stale & ~io.applied)
-  last.at := (last.at ## False).resize(IdleDecay.stages)
-  when(io.withdraw)(last.at := 0)
-  when(io.hint.valid || again.counts && again.only)(last.at := (!again.joined).asBits.resize(IdleDecay.stages))
+  // no reset by what comes late: each bit takes it for itself
+  private val newer = io.hint.valid || again.counts && again.only
+  last.at := (last.at & B(IdleDecay.stages bits, default -> !(io.withdraw || newer))).resize(IdleDecay.stages - 1) ## (newer && !again.joined)
 
   /** i = max(0, now − idleSince) of each queue, sign still in bit 47: which queue it is comes late, and is chosen in the next cycle.
     * What `emptied` and an arrival change counts for `again` too: if they are of its queue, it does not count.

@@ -112,7 +112,8 @@ class PiController(c: WeirConfig, tuned: Boolean) extends Component {
 
     val adds, halves, clears = False
     val sum = Reg(SInt(sumWidth bits))
-    private val carry = step === Step.accumulate && term.negative
+    /** the operand is the complement of a term */
+    private val carry = RegNext(!isConstant && !isProbability && term.negative)
     when(adds)(sum := ((sum.asBits ## carry).asSInt + (operand ## carry).asSInt) >> 1)
     when(halves)(sum := sum |>> 1)
     when(clears || io.start)(sum := 0)
@@ -127,15 +128,23 @@ class PiController(c: WeirConfig, tuned: Boolean) extends Component {
     /** p < scales(n) for each n below it; in the end, 0.2 */
     val index = Reg(UInt(3 bits))
     private val limits = scales :+ fifth :+ fifth
-    val below = RegNext(operands.probability < Vec(limits.map(U(_, fraction bits)))(index))
-    val compared = Reg(Bool())
-    compared := !compared
-    when(compared && below && index =/= scales.size)(index := index + 1)
+    val limit = RegNext(Vec(limits.map(U(_, fraction bits)))(index))
+    val below = RegNext(operands.probability < limit)
+    /** how many of `limit` and `below` are of `index` */
+    val compared = Reg(Bits(2 bits))
+    compared := compared.lsb ## True
+    /** `index` is 0 */
+    val above = Reg(Bool())
+    when(compared.msb && below && index =/= scales.size) {
+      index := index + 1
+      above := False
+      compared := 0
+    }
     when(io.start) {
       index := 0
-      compared := False
+      above := True
+      compared := 0
     }
-    val above = index === 0
     val late = RegNext(operands.delay > 250000000)
   } else null
   io.small := (if (tuned) tuning.below else False)
@@ -218,6 +227,7 @@ class PiController(c: WeirConfig, tuned: Boolean) extends Component {
         next(Step.decay)
       }
       is(Step.decay) {
+        tuning.index := scales.size
         adds := operands.undelayed
         clears := !operands.undelayed
         left := Mux(operands.undelayed, U(6, 6 bits), U(0, 6 bits))
@@ -235,7 +245,6 @@ class PiController(c: WeirConfig, tuned: Boolean) extends Component {
       }
       is(Step.complement) {
         operands.probability := ~change.result
-        tuning.index := scales.size
         next(Step.settle)
       }
       is(Step.settle)(next(Step.idle))

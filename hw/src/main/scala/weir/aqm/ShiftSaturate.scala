@@ -20,7 +20,8 @@ object ShiftSaturate {
     def result: UInt = steps(value, exponent, bits)
     /** whether it needs more than `bits` */
     def overflow: Bool = above || (0 until value.getWidth - bits).map(b => value(bits + b) && atMost(exponent, b)).orR
-    def saturated: UInt = Mux(overflow, U(BigInt(2).pow(bits) - 1, bits bits), result)
+    /** all ones by an OR, not by a register's set: an overflow is found late */
+    def saturated: UInt = result | U(bits bits, default -> overflow)
     /** the same a cycle later */
     def next(enable: Bool): Coarse =
       new Coarse(RegNextWhen(value, enable), RegNextWhen(above, enable), RegNextWhen(exponent, enable), bits)

@@ -2,7 +2,8 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Follows, WeirConfig}
+import weir.aqm.PerQueue
 import weir.jumbo.Spacing
 
 /** Arrivals on their way from Store to Admit. The packets of a jumbo frame wait here until all of it is known to be
@@ -34,6 +35,9 @@ class Batch(c: WeirConfig) extends Component {
     val ready = in Bool ()
     /** an arrival comes if `ready` is high */
     val offers = out Bool ()
+    /** queues whose next arrival has not been announced; that of an arrival that is offered is one of them, or it came out of a jumbo frame */
+    val uncertain = in(Bits(c.queues bits))
+    val unannounced = out Bool ()
     val pop = master(Flow(Arrival(c)))
     /** the arrival came out of a jumbo frame: nobody has announced its queue; not of packets that stay together behind the first */
     val popInner = out Bool ()
@@ -97,7 +101,8 @@ class Batch(c: WeirConfig) extends Component {
   }
 
   val coming = new Area {
-    val alone = ring.empty && !leaving.reading && !leaving.valid
+    /** nothing is in the ring, nor on its way out of it */
+    val alone = RegInit(True)
     val offered = io.push.valid && !io.pushInner && alone
     val direct = offered && io.ready
     val stored = io.push.valid && !direct
@@ -107,20 +112,25 @@ class Batch(c: WeirConfig) extends Component {
     when(stored && !io.pushInner)(ring.committed := ring.written + 1)
     when(io.commit)(ring.committed := ring.written)
     when(io.rollback)(ring.written := ring.committed)
-    private val takenThen = ring.taken + leaving.read.asUInt
+    // whether one is read comes late, and only chooses
+    private val empties = CombInit(ring.empty)
     when(io.rollback) {
-      ring.empty := takenThen === ring.committed
+      empties := leaving.read ? Follows(ring.taken, ring.committed) | (ring.taken === ring.committed)
     } elsewhen (stored) {
-      ring.empty := False
+      empties := False
     } elsewhen (leaving.read) {
-      ring.empty := takenThen === ring.written
+      empties := Follows(ring.taken, ring.written)
     }
+    ring.empty := empties
+    alone := empties && !leaving.read && !leaving.reading && !(leaving.valid && !io.ready)
   }
 
   io.pop.valid := coming.direct || leaving.goes
   io.pop.payload := Mux(leaving.valid, leaving.arrival, io.push.payload)
   io.offers := coming.offered || leaving.valid
-  io.popInner := leaving.valid && leaving.inner && !leaving.arrival.transit.member
+  private val leavesInner = leaving.inner && !leaving.arrival.transit.member
+  io.popInner := leaving.valid && leavesInner
+  io.unannounced := leaving.valid ? (leavesInner || PerQueue.bit(io.uncertain, leaving.arrival.meta.queue)) | PerQueue.bit(io.uncertain, io.push.payload.meta.queue)
   io.popFirst := leaving.first
   io.popWaitNs := leaving.waitNs
   io.together := leaving.valid && leaving.transit

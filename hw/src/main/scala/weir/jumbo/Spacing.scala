@@ -53,8 +53,6 @@ class Spacing(c: WeirConfig) extends Component {
     /** of each IP arrival, two cycles after it left Store or sooner */
     val lane = slave(Flow(FlowLane(c)))
     val pop = master(Flow(Arrival(c)))
-    /** its queue has not been announced */
-    val popInner = out Bool ()
     /** `pop` is taken */
     val popReady = in Bool ()
     /** arrivals pass through the lanes */
@@ -202,9 +200,11 @@ class Spacing(c: WeirConfig) extends Component {
     stages(0).takes(begins.orR && !asleep, next, OHToUInt(next))
 
     private val head = heads.readAsync(stages(0).lane)
-    private val there = stages(0).valid && head =/= tails.readAsync(stages(0).lane)
-    when(stages(0).valid && !there)(used(stages(0).lane) := False)
-    when(coming.valid)(used(coming.lane) := True)
+    private val holds = head =/= tails.readAsync(stages(0).lane)
+    private val there = stages(0).valid && holds
+    private val fills = UIntToOh(coming.lane) & B(laneCount bits, default -> coming.valid)
+    // whether the lane holds something comes late
+    used := used & (~stages(0).mask | B(laneCount bits, default -> holds)) | fills
     stages(1).follows(stages(0), there)
     private def follow[T <: Data](value: T, look: Bool): T = RegNextWhen(value, along(look))
     private val id1 = follow(head, there)
@@ -247,7 +247,6 @@ class Spacing(c: WeirConfig) extends Component {
     io.pop.transit := Transit.alone(c, looking.found.meta.length, looking.found.chain)
     io.pop.held := True
   }
-  io.popInner := active || io.push.inner
 
   /** Nothing has come, and nothing was due, for 128 cycles: no lane is looked at before `wake`. `wake` is the earliest due time
     * of what was looked at in the last 64 of these, in which each lane had its turn.
