@@ -271,6 +271,7 @@ MUTANTS = (
            "free_valid = (streamArbiter_1_io_output_valid && (! reader_finished))", "drops"),
     Mutant("Egress", "the next cell before it is known", "((! reader_cellEnd) || reader_lastWord) || reader_known",
            "1'b1", "frames"),
+    Mutant("Egress", "a frame that leaves as one is granted is two", "(gone ? (pending_came ? pending_one", "(gone ? (pending_came ? pending_less1"),
     Mutant("Egress", "a discarded packet is awaited", "(grant_valid && (! grant_payload_discard))", "grant_valid",
            "drops"),
     Mutant("Store", "accepts without room", "((good && room) && (! (", "(good && (! ("),

@@ -291,9 +291,10 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     val came = io.grant.valid && !io.grant.discard
     /** granted, but then refused by its policy */
     val refused = io.departure.valid && io.departure.refused && io.departure.last
-    /** without `came`, which is known last */
-    private val kept = count - gone.asUInt - refused.asUInt
-    count := came ? (kept + 1) | kept
+    // `gone` and `came` are known last: they only choose
+    private val (less2, less1, more1) = (count - 2, count - 1, count + 1)
+    private val one = refused ? less1 | count
+    count := gone ? (came ? one | (refused ? less2 | less1)) | (came ? (refused ? count | more1) | one)
     /** `count` will be less than `most`: each change judged before it is known which it is; a grant is known last */
     private def less(most: Int): Bool = {
       def than(n: Int): Bool = count.resize(count.getWidth + 1) < n
