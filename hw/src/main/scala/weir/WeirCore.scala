@@ -345,6 +345,7 @@ class WeirCore(c: WeirConfig) extends Component {
     release.io.grant << schedule.io.grant
     release.io.departure << queues.io.departure
     release.io.leaving << queues.io.leaving
+    release.io.reading := queues.io.reading
     release.io.walking := queues.io.walking
     queues.io.hold := release.io.holding
     for (unit <- partial) {
@@ -406,8 +407,7 @@ class WeirCore(c: WeirConfig) extends Component {
     val burst = RegNext(config.shaperBurst)
     val changed = RegNext(cost =/= config.shaperCost || burst =/= config.shaperBurst) init False
     shape.io.applied := changed
-    val alone = release.io.released.valid && release.io.released.first && release.io.released.last
-    shape.io.charge.valid := alone && !release.io.released.discard
+    shape.io.charge.valid := release.io.kept && release.io.released.first && release.io.released.last
     shape.io.charge.payload := release.io.released.descriptor.length
     if (c.jumbo) {
       schedule.io.sent << egress.io.sent
@@ -419,6 +419,7 @@ class WeirCore(c: WeirConfig) extends Component {
 
     egress.io.grant << schedule.io.grant
     egress.io.departure << release.io.released
+    egress.io.kept := release.io.kept
     cells.io.read << egress.io.read
     egress.io.word << cells.io.word
     freeList.io.lookup << egress.io.lookup

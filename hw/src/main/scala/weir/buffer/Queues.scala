@@ -74,6 +74,13 @@ case class Grant(c: WeirConfig) extends Bundle {
   val cause = UInt(3 bits)
 }
 
+/** What is read of the packet that departs in the next cycle: comes out of a RAM. */
+case class Reading(c: WeirConfig) extends Bundle {
+  /** marked if the packet is to be */
+  val descriptor = Descriptor(c)
+  val cause = UInt(3 bits)
+}
+
 /** A departure that is to come. */
 case class Leaving(c: WeirConfig) extends Bundle {
   val queue = c.queueId
@@ -102,6 +109,8 @@ class Queues(c: WeirConfig) extends Component {
     val departure = master(Flow(Departure(c)))
     /** one cycle before a departure */
     val leaving = master(Flow(Leaving(c)))
+    /** with it */
+    val reading = out(Reading(c))
     /** packets of a group are departing: no grants */
     val walking = out Bool ()
     /** the next packet of a group has to wait */
@@ -258,7 +267,8 @@ class Queues(c: WeirConfig) extends Component {
   }
 
   val reading = new Area {
-    val descriptor = RegNextWhen(descriptors.readSync(granted.reads, granted.valid(1)), granted.valid(2))
+    val read = descriptors.readSync(granted.reads, granted.valid(1))
+    val descriptor = RegNextWhen(read, granted.valid(2))
     /** the second group of a queue was added as its first, which had been alone, was read */
     private val overtaken = RegNext(granted.taken && lists.map(l => l.left && l.one && l.adds).orR) init False
     private val overtaking = Loaded(c, added.id, added.valid)
@@ -334,9 +344,11 @@ class Queues(c: WeirConfig) extends Component {
     /** packets of the group that are to be marked as they depart */
     val marking = new Area {
       val left = Reg(UInt(c.memberWidth bits)) init 0
-      val ecn = reading.descriptor.ecn
+      val ecn = reading.read.ecn
       val ect = ecn === Ecn.ect0 || ecn === Ecn.ect1
-      val now = departs && !first && left =/= 0 && ect
+      /** the packet that departs next; and the one that departs */
+      val next = !granted.first(1) && !granted.discard(1) && left =/= 0 && ect
+      val now = RegNextWhen(next, granted.valid(2))
       when(departs) {
         when(left =/= 0)(left := left - 1)
         when(first)(left := (size.removed === 0 && size.transit) ? size.front | U(0, c.memberWidth bits))
@@ -358,6 +370,8 @@ class Queues(c: WeirConfig) extends Component {
   io.leaving.queue := granted.queue(1)
   io.leaving.discard := granted.discard(1)
   io.leaving.first := granted.first(1)
+  io.reading.descriptor := reading.read
+  io.reading.cause := granted.cause(1)
 
   io.departure.valid := granted.valid(3) && !granted.looks(2)
   io.departure.queue := granted.queue(2)
@@ -374,7 +388,11 @@ class Queues(c: WeirConfig) extends Component {
       io.departure.sent := False
       io.departure.refused := !granted.discard(2)
     }
-    when(followed.marking.now && !granted.discard(2)) {
+    when(followed.marking.next) {
+      io.reading.descriptor.mark := True
+      when(!reading.read.mark)(io.reading.cause := Cause.partial)
+    }
+    when(followed.marking.now) {
       io.departure.descriptor.mark := True
       when(!reading.descriptor.mark)(io.departure.cause := Cause.partial)
     }

@@ -24,6 +24,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
   val io = new Bundle {
     val grant = slave(Flow(Grant(c)))
     val departure = slave(Flow(Departure(c)))
+    /** with a departure that is not discarded */
+    val kept = in Bool ()
     val room = out Bool ()
     /** what is granted keeps the line busy for as long as a group's packets may need to be discarded, or as long as it can */
     val covered = out Bool ()
@@ -81,7 +83,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
   val jobs = new Area {
     val push, pop = Stream(Job())
     val occupancy = UInt(2 bits)
-    push.valid := io.departure.valid && !io.departure.discard
+    push.valid := io.kept
     push.chain := io.departure.descriptor.chain
     push.full := (io.departure.descriptor.length >> 4).resized
     push.lastBytes := io.departure.descriptor.length(3 downto 0)
@@ -239,7 +241,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     io.sent << sums.io.sent
     /** of all frames that are granted */
     val groups = new DeepFifo(PackGroup(c), 1 << log2Up(frames))
-    val single = io.departure.valid && io.departure.first && io.departure.last && !io.departure.discard
+    val single = io.kept && io.departure.first && io.departure.last
     /** a cycle later than the departure, and three before its first word. A group of several comes later after its last departure, and before the next departure: never both */
     private val alone = RegNext(single) init False
     groups.io.push.valid := alone || sums.io.group.valid
@@ -289,9 +291,10 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     val came = io.grant.valid && !io.grant.discard
     /** granted, but then refused by its policy */
     val refused = io.departure.valid && io.departure.refused && io.departure.last
-    /** without `came`, which is known last */
-    private val kept = count - gone.asUInt - refused.asUInt
-    count := came ? (kept + 1) | kept
+    // `gone` and `came` are known last: they only choose
+    private val (less2, less1, more1) = (count - 2, count - 1, count + 1)
+    private val one = refused ? less1 | count
+    count := gone ? (came ? one | (refused ? less2 | less1)) | (came ? (refused ? count | more1) | one)
     /** `count` will be less than `most`: each change judged before it is known which it is; a grant is known last */
     private def less(most: Int): Bool = {
       def than(n: Int): Bool = count.resize(count.getWidth + 1) < n

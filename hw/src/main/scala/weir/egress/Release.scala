@@ -2,9 +2,9 @@ package weir.egress
 
 import spinal.core._
 import spinal.lib._
-import weir.{PolicyEngine, WeirConfig}
+import weir.{Loaded, PolicyEngine, WeirConfig}
 import weir.aqm._
-import weir.buffer.{Departure, Fill, Grant, Leaving}
+import weir.buffer.{Departure, Descriptor, Fill, Grant, Leaving, Reading}
 
 /** Puts departures before the policies that want to know of them, and waits for those that decide.
   *
@@ -23,6 +23,7 @@ class Release(c: WeirConfig) extends Component {
     val grant = slave(Flow(Grant(c)))
     /** one cycle before each departure */
     val leaving = slave(Flow(Leaving(c)))
+    val reading = in(Reading(c))
     /** packets of a group depart */
     val walking = in Bool ()
     val departure = slave(Flow(Departure(c)))
@@ -36,6 +37,8 @@ class Release(c: WeirConfig) extends Component {
     val asked = out(Vec(master(Flow(PolicyDeparture(c))), c.engines.size))
     val verdicts = in(Vec(slave(Flow(DepartureVerdict(c))), c.engines.size))
     val released = master(Flow(Departure(c)))
+    /** one that is not discarded is released: known earlier than that */
+    val kept = out Bool ()
     val busy = out Bool ()
     /** nothing of this queue is on its way from its grant */
     val settled = out(Bits(c.queues bits))
@@ -43,6 +46,8 @@ class Release(c: WeirConfig) extends Component {
   noIoPrefix()
 
   private val came = io.departure
+  /** known last of a departure */
+  private def dead: Bool = if (c.jumbo) came.dead else False
   private val fill = io.fill(came.queue.resized)
   private val asks = came.valid && !came.discard && came.first
   /** grants whose departure has not come yet; the last is that of a departure that comes now */
@@ -50,14 +55,14 @@ class Release(c: WeirConfig) extends Component {
   /** whose packets are walked through */
   private val last = RegNextWhen(came.queue, came.valid)
   /** what becomes of a departure is known before it comes: it waits, or passes at once */
+  private val next = io.leaving
+  private val nextDecided = !next.discard && next.first && io.decides(next.queue.resized)
   private val (waits, passes) = {
-    val next = io.leaving
-    val decided = !next.discard && next.first && io.decides(next.queue.resized)
     val waits, passes = RegInit(False)
-    waits := next.valid && decided
-    passes := next.valid && !decided
+    waits := next.valid && nextDecided
+    passes := next.valid && !nextDecided
     // of a group that is empty
-    if (c.jumbo) (waits && !came.dead, passes || (waits && came.dead)) else (waits, passes)
+    (waits && !dead, passes || (waits && dead))
   }
 
   private val question = new Area {
@@ -95,7 +100,10 @@ class Release(c: WeirConfig) extends Component {
     val answered = waiting && valids.foldLeft(False: Bool)(_ || _)
     when(answered)(waiting := False)
     when(waits)(waiting := True)
-    val decided = carriedOut(departure, Answer(verdict))
+    private val fate = Fate()
+    fate.assignSomeByName(departure)
+    fate.mark := departure.descriptor.mark
+    val decided = carriedOut(fate, departure.descriptor, Answer(verdict))
     /** what was answered for the packets behind the first */
     val group = RegNextWhen(Answer(verdict), answered)
     val applies = RegInit(False)
@@ -127,22 +135,28 @@ class Release(c: WeirConfig) extends Component {
     }
   }
 
-  /** A packet, and what its policy says of its group; an answer is valid only for one that was granted to be sent. */
-  private def carriedOut(packet: Departure, answer: Answer): Departure = {
-    val decided = cloneOf(packet).allowOverride()
-    decided := packet
-    val counts = !packet.descriptor.exempt
-    val notEct = if (c.jumbo) packet.descriptor.ecn === Ecn.notEct else False
-    val member = if (c.jumbo) packet.descriptor.member else False
-    val ce = if (c.jumbo) packet.descriptor.ecn === Ecn.ce || (notEct && member) else False
+  /** What becomes of a packet. */
+  private case class Fate() extends Bundle {
+    val discard, refused, sent, mark = Bool()
+    val cause = UInt(3 bits)
+  }
+
+  /** With what the policy says of the packet's group; an answer is valid only for one that was granted to be sent. */
+  private def carriedOut(fate: Fate, packet: Descriptor, answer: Answer): Fate = {
+    val decided = Fate().allowOverride()
+    decided := fate
+    val counts = !packet.exempt
+    val notEct = if (c.jumbo) packet.ecn === Ecn.notEct else False
+    val member = if (c.jumbo) packet.member else False
+    val ce = if (c.jumbo) packet.ecn === Ecn.ce || (notEct && member) else False
     val drops = counts && answer.drops
-    decided.descriptor.mark := packet.descriptor.mark || (counts && answer.marks && !ce)
-    decided.discard := packet.discard || drops || (counts && answer.marks && notEct && !member)
-    decided.refused := packet.refused || drops
-    decided.sent := packet.sent && !drops
+    decided.mark := fate.mark || (counts && answer.marks && !ce)
+    decided.discard := fate.discard || drops || (counts && answer.marks && notEct && !member)
+    decided.refused := fate.refused || drops
+    decided.sent := fate.sent && !drops
     when(counts && answer.valid)(decided.cause := answer.cause)
     // marked at arrival: counted there; a packet in transit shows that its jumbo frame was selected
-    when(counts && answer.marks && (packet.descriptor.mark || (ce && !member)))(decided.cause := Cause.none)
+    when(counts && answer.marks && (fate.mark || (ce && !member)))(decided.cause := Cause.none)
     decided
   }
 
@@ -150,23 +164,44 @@ class Release(c: WeirConfig) extends Component {
     val valid = RegNext(held.answered) init False
     // as long as one waits: what is there when it is answered counts
     val decided = RegNextWhen(held.decided, held.waiting)
+    /** of the packet that departs next, but for whether its group is dead; the answer stands while packets behind a first one are on their way */
+    val nextFate = {
+      val fate = Fate()
+      fate.discard := next.discard
+      fate.refused := False
+      fate.sent := !next.discard
+      fate.mark := io.reading.descriptor.mark
+      fate.cause := io.reading.cause
+      if (c.jumbo) carriedOut(fate, io.reading.descriptor, new Answer().of(held.group, held.applies && !next.first && !next.discard)) else fate
+    }
+    val follows = Loaded(c, nextFate, next.valid)
+    val departs = next.valid || held.answered
     io.released.valid := passes || valid
-    val follows = if (c.jumbo) {
-      // of the packet that departs next: from a register; the answer stands while packets behind a first one are on their way
-      val next = io.leaving
-      val answer = RegNext(new Answer().of(held.group, held.applies && !next.first && !next.discard))
-      carriedOut(came.payload, answer)
-    } else came.payload
-    io.released.payload := Mux(valid, decided, follows)
+    io.released.payload.allowOverride()
+    io.released.payload := Mux(valid, held.departure, came.payload)
+    // what most depends on: none departs while one is held
+    io.released.queue := Loaded(c, Mux(next.valid, next.queue, held.departure.queue), departs)
+    io.released.descriptor := Loaded(c, Mux(next.valid, io.reading.descriptor, held.departure.descriptor), departs)
+    io.released.descriptor.mark := Mux(valid, decided.mark, follows.mark)
+    io.released.discard := Mux(valid, decided.discard, follows.discard || dead)
+    io.released.refused := Mux(valid, decided.refused, follows.refused || came.refused)
+    io.released.sent := Mux(valid, decided.sent, follows.sent && !dead)
+    io.released.cause := Mux(valid, decided.cause, follows.cause)
+    val keeps = new Area {
+      val decided = RegNext(held.answered && !held.decided.discard) init False
+      val follows = RegNext(next.valid && !nextDecided && !nextFate.discard) init False
+    }
+    io.kept := keeps.decided || (keeps.follows && !dead)
     io.holding := waits || held.waiting || valid
     io.busy := held.waiting || valid || io.walking
     for (q <- 0 until c.queues) {
       val underWay = coming.map(g => g.valid && g.queue === q) ++
-        Seq(held.waiting && held.departure.queue === q, valid && decided.queue === q, io.walking && last === q)
+        Seq(held.waiting && held.departure.queue === q, valid && held.departure.queue === q, io.walking && last === q)
       io.settled(q) := !underWay.orR
     }
   } else {
     io.released << came
+    io.kept := came.valid && !came.discard
     io.busy := io.walking
     io.holding := False
     io.settled := B(c.queues bits, default -> True)

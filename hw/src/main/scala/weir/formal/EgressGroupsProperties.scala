@@ -68,6 +68,7 @@ class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String])
   departure.payload.assignFromBits(B(0, widthOf(departure.payload) bits))
   departure.valid := group.departs
   departure.discard.removeAssignments() := group.drops
+  dut.io.kept := dut.io.departure.valid && !dut.io.departure.discard
   departure.refused.removeAssignments() := group.refused
   departure.sent.removeAssignments() := group.sent
   departure.first.removeAssignments() := group.first

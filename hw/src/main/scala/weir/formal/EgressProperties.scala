@@ -35,6 +35,7 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
   val refused = any(Bool()) && !Delay(discard, 3)
   dut.io.departure.discard := Delay(discard, 3) || refused
   dut.io.departure.refused := refused
+  dut.io.kept := dut.io.departure.valid && !dut.io.departure.discard
   dut.io.departure.sent := !dut.io.departure.discard
   dut.io.departure.first := True
   dut.io.departure.last := True

@@ -64,9 +64,8 @@ class Pack(c: WeirConfig) extends Component {
     val word = waiting.io.pop.m2sPipe()
     val prefix = header.io.prefix
     val upper = RegInit(False)
-    /** what goes before the word has been sent */
-    val begun = RegInit(False)
-    val prefixing = word.jumbo && !upper && !begun
+    /** what goes before the word is being sent; the word is a jumbo frame's in transit, and has not been begun */
+    val prefixing, starts = Reg(Bool())
     val bytes = word.lastBytes
     val short = word.last && bytes =/= 0 && bytes <= 8
     val ends = !prefixing && (upper || short)
@@ -75,7 +74,6 @@ class Pack(c: WeirConfig) extends Component {
     val ready = Reg(UInt(7 bits)) init 0
     /** there is one */
     val some = RegInit(False)
-    val starts = word.transit && !upper
 
     val sent = Stream(AxisBeat(width))
     val full = !word.last || bytes === 0
@@ -115,7 +113,12 @@ class Pack(c: WeirConfig) extends Component {
     some := realign.io.enoughTransit || some && !(started && ready === 1)
     when(sent.fire) {
       upper := prefixing ? (prefix.last && prefix.joint) | !ends
-      begun := prefixing && prefix.last && !prefix.joint
+      starts := False
+      when(prefix.last)(prefixing := False)
+    }
+    when(waiting.io.pop.ready) {
+      prefixing := waiting.io.pop.jumbo
+      starts := waiting.io.pop.transit
     }
     io.beat << sent.m2sPipe()
   }

@@ -46,8 +46,12 @@ class PackHeader(c: WeirConfig) extends Component {
     val config = RegNextWhen(io.config, io.group.valid)
     val odd = RegNextWhen(io.group.odd, io.group.valid)
     val length = RegNextWhen(group.outerBytes - 14 - (group.tags << 2).resize(14 bits), busy)
-    /** counts jumbo frames of the L3 form */
+    /** counts jumbo frames of the L3 form, a cycle after their outer header has been passed on: a beat is known to be taken late, and the next
+      * group is not here yet
+      */
     val identification = Reg(UInt(16 bits)) init 0
+    val counts = RegInit(False)
+    when(counts)(identification := identification + 1)
     /** the first packet's quads, the next one lowest */
     val quads = Reg(Vec(Bits(32 bits), 12))
     val complete = RegNext(io.word.valid && io.word.index === 2) init False
@@ -143,9 +147,9 @@ class PackHeader(c: WeirConfig) extends Component {
       outer.ready := False
       table.active := !beat.last
       table.left := group.count - outer.odd.asUInt
-      when(group.l3)(outer.identification := outer.identification + 1)
     }
   }
+  outer.counts := beat.fire && header.active && header.last && group.l3
   when(beat.fire && table.active) {
     table.left := table.left - 2
     when(table.last)(table.active := False)
