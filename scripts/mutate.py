@@ -437,7 +437,7 @@ MUTANTS = (
     Mutant("TraceFifo", "pops what is not there", "(io_pop && (waiting != 7'h0))", "io_pop"),
     Mutant("Shape", "wraps instead of saturating", "(bucket_sum[53] ? 53'h1fffffffffffff : _zz_bucket_ahead)",
            "_zz_bucket_ahead"),
-    Mutant("Shape", "a negative size is huge", "(price_signedBytes[16] ? 16'h0 : _zz_price_bytes)", "_zz_price_bytes"),
+    Mutant("Shape", "a negative size is huge", "(price_free ? 52'h0 :", "(1'b0 ? 52'h0 :"),
     Mutant("Shape", "opens while a charge is under way",
            "(((io_charge_valid || step_charge1) || step_charge2) || step_charge3)",
            "((io_charge_valid || step_charge1) || step_charge2)"),
