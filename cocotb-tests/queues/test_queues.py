@@ -17,7 +17,7 @@ QUEUES, IDS = 4, 2048
 LATENCY = 3
 INTERVAL = 4
 IDLE = {
-    **dict.fromkeys(("link_valid", "append_valid", "grant_valid", "step_valid", "update_valid", "hold"), 0),
+    **dict.fromkeys(("link_valid", "append_valid", "grant_valid", "step_valid", "update_valid", "hold", "barred"), 0),
     **{
         f"link_payload_{name}": 0
         for name in ("joins", "transit", "last", "group_transit", "group_front", "group_removed")
@@ -63,7 +63,7 @@ async def keeps_every_queue_in_order(
     A join may come in the cycle of its group's grant. Some groups are parked: they are appended later, and may be joined meanwhile.
     `hold` is high now and then. `behind`: links come a cycle later than they would with their appends, as FlowGroups gives them.
     """
-    rng = seeded(f"order {link} {grant} {queues} {joins}")
+    rng, bar = seeded(f"order {link} {grant} {queues} {joins}"), seeded("bars")
     await start(dut, **IDLE)
     model: list[deque[Group]] = [deque() for _ in range(QUEUES)]
     free = deque(rng.sample(range(IDS), IDS))
@@ -78,12 +78,19 @@ async def keeps_every_queue_in_order(
     held = -9
     holds = [0]
     """in each cycle"""
+    barred = bars = counts = queue_leaves = 0
     waits: dict[str, int] = {}
     """a link of the next cycle"""
     for cycle in range(4000):
         await RisingEdge(dut.clk)
         ready, empty = int(dut.ready.value), int(dut.empty.value)
         walking = int(dut.walking.value)
+        # the queue of a grant in the cycle before may still seem to be one
+        but = 15 ^ (1 << came[0] if granted == cycle - 1 else 0)
+        assert int(dut.candidates.value) & but == ready & ~barred & but, f"cycle {cycle}: candidates"
+        barred, bars = bars, bar.getrandbits(QUEUES)
+        dut.barred.value = bars
+        assert int(dut.departs.value) == queue_leaves, f"cycle {cycle}: the queue of a departure"
         if dut.departure_valid.value == 1:
             assert expected, f"cycle {cycle}: a departure without a grant"
             due = expected.popleft()
@@ -100,6 +107,7 @@ async def keeps_every_queue_in_order(
                 group = (int(dut.departure_payload_group_packets.value), int(dut.departure_payload_group_bytes.value),
                          int(dut.departure_payload_group_ect.value))  # fmt: skip
                 assert group == (len(due.group.packets), due.group.bytes, due.group.ect)
+            assert counts != due.descriptor["header"] and queue_leaves == 1 << due.queue, f"cycle {cycle}"
             for name, value in due.descriptor.items():
                 assert int(getattr(dut, f"departure_payload_descriptor_{name}").value) == value, name
             free.append(due.number)
@@ -108,6 +116,8 @@ async def keeps_every_queue_in_order(
                 expected[0].cycle = cycle + INTERVAL
         elif cycle - held > 8:
             assert not expected or cycle < expected[0].cycle, f"cycle {cycle}: no departure"
+        counts = int(dut.leavesCounts.value)
+        queue_leaves = int(dut.leaving_valid.value) << int(dut.leaving_payload_queue.value)
         for q in range(QUEUES):
             if cycle > touched[q] + INTERVAL:
                 assert (ready >> q & 1) == bool(model[q]), f"cycle {cycle}: ready of queue {q} with {len(model[q])}"
@@ -144,6 +154,7 @@ async def keeps_every_queue_in_order(
             if last:
                 queue = came[0]
             descriptor = {name: rng.getrandbits(width) for name, width in FIELDS.items()}
+            descriptor["header"] = descriptor["sequence"] & 1
             open_groups = list(model[queue]) + ([popped] if popped is not None and queue == came[0] else [])
             open_groups += [g for q, g in parked if q == queue]
             open_groups = [g for g in open_groups if len(g.packets) < 448]

@@ -33,7 +33,7 @@ class Bench:
     async def start(self, strict: int = 0, quanta: tuple[int, ...] = (9216,) * QUEUES) -> Bench:
         named = {f"quantum_{q}": quanta[q] for q in range(QUEUES)}
         await start(self.dut, strict=strict, ready=0, empty=15, linkUp=1, hold=0, allowed=1, room=1, covered=0,
-                    over=0, decides=0, held=0, departure_valid=0, departure_payload_first=1, departure_payload_last=1,
+                    over=0, decides=0, held=0, candidates=0, departure_valid=0, departure_payload_first=1, departure_payload_last=1,
                     walking=0, sent_valid=0, partial=0, **named)  # fmt: skip
         return self
 
@@ -61,6 +61,7 @@ class Bench:
         busy = 1 << last[1] if self.cycle + 1 - last[0] < INTERVAL else 0
         held = sum(1 << q for q in range(QUEUES) if self.waiting[q])
         dut.ready.value, dut.empty.value = held & ~busy, held ^ 15
+        dut.candidates.value = held & ~busy & ~int(dut.held.value)
 
     async def drain(self) -> list[tuple[int, int]]:
         """Grants until all queues are empty: (queue, length)."""

@@ -73,7 +73,7 @@ async def tells_what_is_over_a_limit(dut: Any, traffic: str) -> None:
             q, length = rng.randrange(QUEUES), rng.choice([14, 64, 1514, 9216, rng.randrange(14, 9217)])
             if sum(bytes_ for bytes_, _ in held[q]) + length < 1 << 21:
                 next_link = (q, length, rng.random() < 0.1)
-                dut.linking_valid.value, dut.linking_payload.value = 1, q
+                dut.linking_valid.value, dut.linking_payload.value = int(not next_link[2]), q
         if queue is not None:
             dut.departure_valid.value, dut.departure_payload_queue.value = 1, queue
             length, header = held[queue].pop(0)
@@ -82,7 +82,8 @@ async def tells_what_is_over_a_limit(dut: Any, traffic: str) -> None:
         if leave:
             q = rng.randrange(QUEUES)
             if staying[q]:
-                dut.leaving_valid.value, dut.leaving_payload_queue.value, coming = 1, q, q
+                header = held[q][0][1]
+                dut.leaving_valid.value, dut.leaving_payload.value, coming = int(not header), q, q
         if moves:
             q = rng.randrange(QUEUES)
             n = rng.randrange(3)

@@ -371,11 +371,12 @@ class WeirCore(c: WeirConfig) extends Component {
     trim.io.config := queueConfig
     trim.io.link << flowGroups.map(_.io.passing).getOrElse(admit.io.link)
     if (c.jumbo) {
-      trim.io.linking.valid := admit.io.link.valid
+      trim.io.linking.valid := admit.io.link.valid && admit.io.link.descriptor.counts
       trim.io.linking.payload := admit.io.link.queue
     }
     trim.io.departure << queues.io.departure
-    trim.io.leaving << queues.io.leaving
+    trim.io.leaving.valid := queues.io.leaving.valid && queues.io.leavesCounts
+    trim.io.leaving.payload := queues.io.leaving.queue
   }
 
   val sending = new ClockingArea(domain) {
@@ -393,8 +394,10 @@ class WeirCore(c: WeirConfig) extends Component {
     schedule.io.decides := roles.decides
     // a departure must not be decided with half a configuration
     // one that is granted in an apply's first cycle is on its way then: Release does not let the copy begin
-    schedule.io.held := (if (c.policies.exists(_.atDeparture)) RegNext(control.registers.io.apply) init 0 else B(0, c.queues bits)) |
-      partial.map(_.io.held).getOrElse(B(0, c.queues bits))
+    private val applies = if (c.policies.exists(_.atDeparture)) control.registers.io.apply else B(0, c.queues bits)
+    schedule.io.held := (RegNext(applies) init 0) | partial.map(_.io.held).getOrElse(B(0, c.queues bits))
+    queues.io.barred := applies | partial.map(_.io.holds).getOrElse(B(0, c.queues bits))
+    schedule.io.candidates := queues.io.candidates
     schedule.io.walking := queues.io.walking
     queues.io.grant << schedule.io.grant
     queues.io.nowNs := nowNs
@@ -463,6 +466,7 @@ class WeirCore(c: WeirConfig) extends Component {
     private val left = queues.io.departure
     backlog.io.leave.valid := left.valid
     backlog.io.leave.queue := left.queue
+    backlog.io.leaves := queues.io.departs
     private val counts = left.descriptor.counts
     backlog.io.leave.length := Mux(counts, left.descriptor.length, U(0, c.lengthWidth bits))
     backlog.io.leave.cells := left.descriptor.chain.cells.resized

@@ -2,6 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
+import weir.aqm.CarrySave
 import weir.{WeirConfig, Whenever}
 
 /** What a packet adds to its queue or takes from it. */
@@ -31,8 +32,8 @@ case class Fill(c: WeirConfig) extends Bundle {
 class Backlog(c: WeirConfig) extends Component {
   val io = new Bundle {
     val enter, refund, leave = slave(Flow(BacklogChange(c)))
-    /** `refund`, one bit a queue */
-    val refunds = in(Bits(c.queues bits))
+    /** `refund`, `leave`, one bit a queue */
+    val refunds, leaves = in(Bits(c.queues bits))
     /** with `leave`: the first packet of a group */
     val leaveFirst = c.jumbo generate (in Bool ())
     /** a packet has joined a group: one frame less. It comes a cycle later than the others, and is seen in `fill` a cycle after that */
@@ -72,7 +73,10 @@ class Backlog(c: WeirConfig) extends Component {
 
     val entered = of(io.enter)
     val refunded = io.refunds(q)
-    val leaving = of(io.leave)
+    val leaving = io.leaves(q)
+    /** what enters, less what goes: one carry chain */
+    private def change(of: BacklogChange => UInt, width: Int): SInt = CarrySave.difference(only(entered, of(io.enter.payload)),
+      Seq(only(refunded, of(io.refund.payload)) -> 0, only(leaving, of(io.leave.payload)) -> 0), width, comes).asSInt
 
     val changeBytes = Reg(SInt(17 bits)) init 0
     private val packetBits = if (c.jumbo) c.memberWidth + 2 else 3
@@ -81,12 +85,9 @@ class Backlog(c: WeirConfig) extends Component {
     val changeCells = Reg(SInt(cellBits bits)) init 0
     val gone = RegInit(False)
     load(comes) {
-      changeBytes := only(entered, io.enter.length).resize(17 bits).asSInt -
-        (only(refunded, io.refund.length) +^ only(leaving, io.leave.length)).resize(17 bits).asSInt
-      changePackets := only(entered, io.enter.count).resize(packetBits bits).asSInt -
-        (only(refunded, io.refund.count) +^ only(leaving, io.leave.count)).resize(packetBits bits).asSInt
-      changeCells := only(entered, io.enter.cells).resize(cellBits bits).asSInt -
-        (only(refunded, io.refund.cells) +^ only(leaving, io.leave.cells)).resize(cellBits bits).asSInt
+      changeBytes := change(_.length, 17)
+      changePackets := change(_.count, packetBits)
+      changeCells := change(_.cells, cellBits)
       gone := refunded || leaving
     }
 

@@ -71,6 +71,8 @@ class Partial(c: WeirConfig) extends Component {
     val loaded = slave(Flow(QueueGroup(c)))
     /** these queues get no grant */
     val held = out(Bits(c.queues bits))
+    /** the same of the next cycle, but for a slot that is given in this one */
+    val holds = out(Bits(c.queues bits))
     /** no selection of that queue is being carried out; one may wait */
     val settled = out(Bits(c.queues bits))
     val busy = out Bool ()
@@ -243,6 +245,7 @@ class Partial(c: WeirConfig) extends Component {
   /** from a register: the scheduler's choice begins with it */
   private val held = RegNext(victim.headNext.andMask(Mux(state === idle, io.slot, !(state === ending && io.update.fire)))) init 0
   io.held := held
+  io.holds := victim.headNext.andMask(active && !(state === ending && io.update.fire))
   io.settled := ~own.andMask(active)
   io.busy := waiting.io.occupancy =/= 0 || selection.valid || active
 }

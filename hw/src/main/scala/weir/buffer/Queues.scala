@@ -107,16 +107,23 @@ class Queues(c: WeirConfig) extends Component {
     val append = slave(Flow(Append(c)))
     val grant = slave(Flow(Grant(c)))
     val departure = master(Flow(Departure(c)))
-    /** one cycle before a departure */
+    /** one cycle before a departure; the packet counts */
     val leaving = master(Flow(Leaving(c)))
     /** with it */
     val reading = out(Reading(c))
+    val leavesCounts = out Bool ()
+    /** the queue of a departure, one bit each */
+    val departs = out(Bits(c.queues bits))
     /** packets of a group are departing: no grants */
     val walking = out Bool ()
     /** the next packet of a group has to wait */
     val hold = in Bool ()
     /** a head waits for a grant */
     val ready = out(Bits(c.queues bits))
+    /** these queues get no grant in the next cycle */
+    val barred = in(Bits(c.queues bits))
+    /** registers, for the choice of a queue: `ready`, and not `barred` in the cycle before. In the cycle after a grant its queue still seems to be */
+    val candidates = out(Bits(c.queues bits))
     /** packets that are dropped out of groups that wait, and looks at groups: not within four cycles of a grant or of each other, nor while `walking` */
     val step = c.jumbo generate slave(Flow(PartialStep(c)))
     /** three cycles after a step */
@@ -152,10 +159,12 @@ class Queues(c: WeirConfig) extends Component {
     /** the cycle after a grant: which queue it is has then come from the scheduler, and the lists follow */
     val taken = RegNext(io.grant.valid) init False
     val loads = new Steps(taken && several, 2)
-    val first = Vec.fill(3)(Reg(Bool()))
+    val first = Vec.fill(3)(Bool())
     /** a step; one that looks; one after which its group is empty */
     val partial, looks, dies = Vec.fill(3)(Reg(Bool()))
     val queue = Vec.fill(3)(Reg(c.queueId))
+    /** of a step, whose cause and discard are known */
+    val stepQueue = c.jumbo generate Reg(c.queueId)
     val discard = Vec.fill(3)(Reg(Bool()))
     val cause = Vec.fill(3)(Reg(UInt(3 bits)))
     val nowNs = Vec.fill(3)(Reg(c.time))
@@ -191,15 +200,19 @@ class Queues(c: WeirConfig) extends Component {
     val linked = comes && io.append.queue === q
     /** it was linked in the cycle before, and is the only one */
     val adds = RegNext(linked) init False
+    /** it was granted in the cycle before */
     val left = granted.taken && granted.queue(0) === q
     /** no group stays but the one that is linked now */
     val alone = empty || (left && one && !adds)
     val addsAlone = Loaded(c, alone, linked)
     val loaded = granted.loads(2) && granted.queue(2) === q
 
-    // without enables and resets: an append and a grant are known late
-    private val granting = io.grant.valid && io.grant.queue === q
-    headValid := loaded || (linked && alone) || (headValid && !granting)
+    // without enables and resets: an append is known late
+    /** a grant of this cycle is not known yet */
+    val headNext = loaded || (linked && alone) || (headValid && !left)
+    headValid := headNext
+    val candidate = RegNext(headNext && !io.barred(q)) init False
+    io.candidates(q) := candidate
     empty := !linked && ((left && one && !adds) || (!left && empty))
     when(added.valid || granted.taken) {
       when(adds) {
@@ -217,7 +230,7 @@ class Queues(c: WeirConfig) extends Component {
         none := one
       }
     }
-    io.ready(q) := headValid
+    io.ready(q) := headValid && !left
     io.empty(q) := empty
   }
 
@@ -229,41 +242,43 @@ class Queues(c: WeirConfig) extends Component {
 
   granted.several := several(granted.queue(0).resized)
   granted.reads := granted.taken ? heads(granted.queue(0).resized) | granted.id(0)
+  // a grant, or that a step comes, is known late: what would be a step's is taken with either, and chosen in the cycle after
   when(granted.fresh) {
     granted.nowNs(0) := io.nowNs
-    granted.first(0) := io.grant.valid
-    granted.id(0) := walk.next
+    granted.id(0) := (if (c.jumbo) walk.active ? walk.next | io.step.id else walk.next)
     granted.partial(0) := granted.stepped
-    granted.looks(0) := False
-    granted.dies(0) := False
-    if (c.jumbo) when(io.step.valid) {
-      granted.id(0) := io.step.id
-      granted.looks(0) := io.step.looks
-      granted.dies(0) := io.step.dies
-    }
+    granted.looks(0) := (if (c.jumbo) io.step.looks else False)
+    granted.dies(0) := (if (c.jumbo) io.step.dies else False)
   }
   when(granted.open) {
     granted.queue(0) := io.grant.queue
     granted.discard(0) := io.grant.discard
     granted.cause(0) := io.grant.cause
-    if (c.jumbo) when(io.step.valid) {
-      granted.queue(0) := io.step.queue
-      granted.discard(0) := True
-      granted.cause(0) := Cause.partial
-    }
+    if (c.jumbo) granted.stepQueue := io.step.queue
   }
-  for (stage <- 1 to 2) {
-    when(granted.valid(stage)) {
-      granted.queue(stage) := granted.queue(stage - 1)
-      granted.discard(stage) := granted.discard(stage - 1)
-      granted.cause(stage) := granted.cause(stage - 1)
-      granted.nowNs(stage) := granted.nowNs(stage - 1)
-      granted.id(stage) := (if (stage == 1) granted.reads else granted.id(stage - 1))
-      granted.first(stage) := granted.first(stage - 1)
-      granted.partial(stage) := granted.partial(stage - 1)
-      granted.looks(stage) := granted.looks(stage - 1)
-      granted.dies(stage) := granted.dies(stage - 1)
-    }
+  granted.first(0) := granted.taken
+  for (stage <- 1 to 2) granted.first(stage).setAsReg()
+  when(granted.valid(1)) {
+    val partial = granted.partial(0)
+    granted.queue(1) := (if (c.jumbo) partial ? granted.stepQueue | granted.queue(0) else granted.queue(0))
+    granted.discard(1) := granted.discard(0) || partial
+    granted.cause(1) := partial ? U(Cause.partial, 3 bits) | granted.cause(0)
+    granted.id(1) := granted.reads
+    granted.looks(1) := granted.looks(0) && partial
+    granted.dies(1) := granted.dies(0) && partial
+  }
+  when(granted.valid(2)) {
+    granted.queue(2) := granted.queue(1)
+    granted.discard(2) := granted.discard(1)
+    granted.cause(2) := granted.cause(1)
+    granted.id(2) := granted.id(1)
+    granted.looks(2) := granted.looks(1)
+    granted.dies(2) := granted.dies(1)
+  }
+  for (stage <- 1 to 2) when(granted.valid(stage)) {
+    granted.nowNs(stage) := granted.nowNs(stage - 1)
+    granted.first(stage) := granted.first(stage - 1)
+    granted.partial(stage) := granted.partial(stage - 1)
   }
 
   val reading = new Area {
@@ -372,8 +387,11 @@ class Queues(c: WeirConfig) extends Component {
   io.leaving.first := granted.first(1)
   io.reading.descriptor := reading.read
   io.reading.cause := granted.cause(1)
+  io.leavesCounts := reading.read.counts
 
-  io.departure.valid := granted.valid(3) && !granted.looks(2)
+  // from registers: all sums of a queue depend on it
+  io.departs := RegNext(B(for (q <- 0 until c.queues) yield io.leaving.valid && io.leaving.queue === q)) init 0
+  io.departure.valid := RegNext(io.leaving.valid) init False
   io.departure.queue := granted.queue(2)
   io.departure.id := granted.id(2)
   io.departure.grantNs := granted.nowNs(2)

@@ -16,26 +16,22 @@ class Trim(c: WeirConfig) extends Component {
   val io = new Bundle {
     val config = in(Vec(QueueConfig(c), c.queues))
     val link = slave(Flow(Link(c)))
-    /** one cycle before each link; a core without jumbo frames does not know it then */
+    /** one cycle before each link that counts; a core without jumbo frames does not know it then */
     val linking = c.jumbo generate slave(Flow(c.queueId))
     val departure = slave(Flow(Departure(c)))
-    /** one cycle before each departure */
-    val leaving = slave(Flow(Leaving(c)))
+    /** one cycle before each departure that counts */
+    val leaving = slave(Flow(c.queueId))
     val over = out(Bits(c.queues bits))
   }
   noIoPrefix()
 
   val queues = for (q <- 0 until c.queues) yield new Area {
-    private val links =
-      if (c.jumbo) RegNext(io.linking.valid && io.linking.payload === q) init False else io.link.valid && io.link.queue === q
-    val linked = links && io.link.descriptor.counts
-    private val leaves = RegNext(io.leaving.valid && io.leaving.queue === q) init False
-    val left = leaves && io.departure.descriptor.counts
+    val linked = if (c.jumbo) RegNext(io.linking.valid && io.linking.payload === q) init False else io.link.valid && io.link.queue === q
+    val left = RegNext(io.leaving.valid && io.leaving.payload === q) init False
     val added = Mux(linked, io.link.descriptor.length, U(0, c.lengthWidth bits))
     val taken = Mux(left, io.departure.descriptor.length, U(0, c.lengthWidth bits))
-    val enabled = RegNext(io.config(q).dropFront) init False
     private val moves = linked || left
-    /** What is left up to a limit, negative above it: changes by a packet that comes or goes, else by as much as the limit has changed. A
+    /** What is left up to a limit in the next cycle, negative above it: changes by a packet that comes or goes, else by as much as the limit has changed. A
       * limit that changes in the cycle of a packet counts a cycle later.
       */
     private def slackOf(limit: UInt, more: UInt, less: UInt): SInt = {
@@ -46,11 +42,14 @@ class Trim(c: WeirConfig) extends Component {
       when(!moves)(counted := limit)
       val rises = Mux(moves, less.resize(width), limit.resize(width))
       val falls = Mux(moves, more.resize(width), counted.resize(width))
-      slack := CarrySave.difference(Seq(slack.asUInt, rises), Seq(falls -> 0), width, True).asSInt
-      slack
+      val after = CarrySave.difference(Seq(slack.asUInt, rises), Seq(falls -> 0), width, True).asSInt
+      slack := after
+      after
     }
     val slackBytes = slackOf(io.config(q).limitBytes, added, taken)
     val slackPackets = slackOf(io.config(q).limitPackets, linked.asUInt, left.asUInt)
-    io.over(q) := enabled && (slackBytes.msb || slackPackets.msb)
+    /** a register: the scheduler's choice begins with it */
+    val over = RegNext(io.config(q).dropFront && (slackBytes.msb || slackPackets.msb)) init False
+    io.over(q) := over
   }
 }

@@ -36,8 +36,8 @@ case class StoredWords(c: WeirConfig) extends Component {
   private val blockWidth = StoredWords.blockWidth(c)
   private val queueWords = RegisterMap.queue.built(c).filter(_.kind == Kind.Shadow)
   private val coreWords = StoredWords.core(c)
-  private val last = queueWords.map(_.word).max
-  require(RegisterMap.queue("POLICY").word != last, "`clear` follows POLICY by a word or more")
+  private val lastWord = queueWords.map(_.word).max
+  require(RegisterMap.queue("POLICY").word != lastWord, "`clear` follows POLICY by a word or more")
   private val memory = Mem(Bits(32 bits), (c.queues + 1) << ConfigWrite.wordWidth)
 
   /** Reset values, one word at a time: of each queue, then of the core, while the queues are applied. */
@@ -63,7 +63,7 @@ case class StoredWords(c: WeirConfig) extends Component {
       B(queueWords.find(StoredWords.place(_) == 0).map(_.reset.of(c)).getOrElse(BigInt(0)), 32 bits))
     when(!done) {
       ahead.word := ahead.word + 1
-      when(ahead.word === Mux(ahead.core, U(lastOfCore, ConfigWrite.wordWidth bits), U(last, ConfigWrite.wordWidth bits))) {
+      when(ahead.word === Mux(ahead.core, U(lastOfCore, ConfigWrite.wordWidth bits), U(lastWord, ConfigWrite.wordWidth bits))) {
         ahead.word := 0
         ahead.block := ahead.block + 1
         ahead.core := ahead.block === c.queues - 1
@@ -76,25 +76,23 @@ case class StoredWords(c: WeirConfig) extends Component {
   private val pending = Reg(Bits(c.queues bits)) init B(c.queues bits, default -> True)
 
   private val copy = new Area {
-    val active = RegInit(False)
-    val queue = Reg(c.queueId) init 0
+    /** queues of which a copy may begin, of the cycle before: that nothing of a queue is on its way is known late */
+    val ready = Reg(Bits(c.queues bits)) init 0
+    val begins = ready.orR
+    val goesOn = RegInit(False)
+    val active = begins || goesOn
+    val last = Reg(c.queueId) init 0
+    val queue = begins ? OHToUInt(OHMasking.first(ready)).resize(c.queueWidth) | last
+    last := queue
     val word = Reg(UInt(ConfigWrite.wordWidth bits)) init 0
-    val chosen = B(0, c.queues bits)
-    when(pending.orR)(chosen := OHMasking.first(pending & io.applyReady))
     val reading = RegNext(active) init False
     /** with the last word; `finishing` a cycle later */
     val ends = io.config.valid && !reading
     val finishing = RegNext(ends) init False
     val busy = active || reading || io.config.valid || finishing
-    when(!busy && (sweep.core || sweep.done) && chosen.orR) {
-      active := True
-      queue := OHToUInt(chosen).resized
-      word := 0
-    }
-    when(active) {
-      word := word + 1
-      when(word === last)(active := False)
-    }
+    ready := (pending & io.applyReady).andMask(!busy && (sweep.core || sweep.done))
+    goesOn := active && word =/= lastWord
+    word := active ? (word + 1) | U(0)
   }
 
   memory.write(
@@ -104,7 +102,7 @@ case class StoredWords(c: WeirConfig) extends Component {
   io.rdata := memory.readSync(Mux(copy.active, copy.queue.resize(blockWidth) @@ copy.word, io.block @@ io.address).resized)
 
   io.config.valid := RegNext(copy.reading) init False
-  io.config.queue := copy.queue
+  io.config.queue := copy.last
   /** of the next cycle's `config` */
   private val nextWord = RegNext(copy.word)
   io.config.word := RegNext(nextWord)

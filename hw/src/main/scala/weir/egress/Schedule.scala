@@ -2,7 +2,7 @@ package weir.egress
 
 import spinal.core._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Loaded, WeirConfig}
 import weir.aqm.Cause
 import weir.buffer.{Departure, Grant}
 
@@ -45,6 +45,8 @@ class Schedule(c: WeirConfig) extends Component {
     val over = in(Bits(c.queues bits))
     /** queues that get no grant for now */
     val held = in(Bits(c.queues bits))
+    /** what is `ready` and not `held`, from registers; not right while `busy`, in the cycle after a grant or a slot */
+    val candidates = in(Bits(c.queues bits))
     /** queues whose policy decides at departure */
     val decides = in(Bits(c.queues bits))
     /** a packet of a group that waits is to be dropped: wants a slot, and gets it */
@@ -62,7 +64,7 @@ class Schedule(c: WeirConfig) extends Component {
   /** bytes that a DWRR queue may still send, less one: its sign tells whether there are any */
   val deficit = Vec.fill(c.queues)(Reg(SInt(22 bits)) init -1)
 
-  val ready = io.ready & ~io.held
+  val ready = io.candidates
   val strictReady = ready & io.strict
   val sharedReady = ready & ~io.strict
 
@@ -92,57 +94,73 @@ class Schedule(c: WeirConfig) extends Component {
     val last = RegInit(False)
     /** grants to send since the last one to discard */
     val streak = Reg(UInt(7 bits)) init 0
-    private val sendable = any && io.allowed && !io.hold
-    val now = wanted.orR && Mux(io.linkUp, !sendable || io.covered || streak.andR, !(last && sends))
+    private val full = RegNext(streak.andR) init False
+    /** if a queue is ready */
+    private val sendable = io.allowed && !io.hold
+    /** one that is wanted is ready */
+    val now = wanted.orR && Mux(io.linkUp, !sendable || io.covered || full, !(last && !io.hold))
     val granting = now && free
-    when(io.grant.valid)(streak := (now || wanted === 0) ? U(0, 7 bits) | streak + 1)
-    when(free && (sends || wanted.orR || io.partial))(last := now || io.slot)
+    when(free && (sends || wanted.orR || io.partial))(last := False)
   }
   /** in turn with grants to send, behind those to discard heads */
   val partial = new Area {
     val now = io.partial && !trim.now && !(trim.last && sends)
     io.slot := now && free
   }
-  val granting = sends && free && !trim.now && !partial.now
-  io.throttled := any && io.linkUp && !io.allowed
-  io.grant.valid := granting || trim.granting
+  /** if no head is discarded: `partial.now` is low then */
+  private val sendsNow = sends && !(io.partial && !trim.last)
+  val granting = sendsNow && !trim.now && free
+  io.throttled := (io.ready & ~io.held).orR && io.linkUp && !io.allowed
+  io.grant.valid := (sendsNow || trim.now) && free
   io.grant.queue := Mux(trim.now, trim.queue, choice.queue)
   io.grant.discard := !io.linkUp || trim.now
   io.grant.cause := Mux(trim.now, U(Cause.front, 3 bits), Mux(io.linkUp, U(Cause.none, 3 bits), U(Cause.linkDown, 3 bits)))
   io.busy := pause =/= 0 || deciding || io.walking || trim.wanted.orR || io.partial
 
-  when(pause =/= 0)(pause := pause - 1)
-  when(io.grant.valid || io.slot)(pause := interval - 1)
-  when(granting && !choice.strictly)(turn := choice.queue)
-  when(io.departure.valid)(deciding := False)
-  when(granting && io.linkUp && io.decides(choice.queue.resized))(deciding := True)
-
-  /** The quantum is added in the cycle after the grant, the length taken at the departure. */
-  val visit = new Area {
-    val valid = RegNext(granting && choice.visits) init False
-    val queue = RegNext(choice.queue)
-    val quantum = io.quantum(queue.resized)
-    when(valid) {
-      deficit(queue.resized) := deficit(queue.resized) + quantum.resize(22 bits).asSInt
-    }
+  /** What was granted in the cycle before: the choice is known late, and what follows of it matters three cycles later. */
+  val given = new Area {
+    val valid = RegNext(io.grant.valid) init False
+    val queue = RegNext(io.grant.queue)
+    /** it is sent, or would be if the link were up */
+    val sends = RegNext(granting) init False
+    val linkUp = RegNext(io.linkUp)
+    val strictly = RegNext(choice.strictly)
+    val visits = RegNext(choice.visits)
+    val others = RegNext(trim.granting || io.slot) init False
+    private val counts = RegNext(!trim.now && trim.wanted.orR)
+    when(valid)(trim.streak := counts ? (trim.streak + 1) | U(0, 7 bits))
+    when(others)(trim.last := True)
   }
-  val charge = new Area {
-    val queue = io.departure.queue
-    val strict = io.strict(queue.resized)
-    val single = io.departure.first && io.departure.last
-    when(io.departure.valid && !strict) {
-      when(!io.departure.discard && single) {
-        deficit(queue.resized) := deficit(queue.resized) - io.departure.descriptor.length.resize(22 bits).asSInt
-      }
-      when(io.empty(queue.resized) && io.departure.last)(deficit(queue.resized) := S(-1, 22 bits))
-    }
-    if (c.jumbo) {
-      /** of the last departure */
-      val group = RegNextWhen(queue, io.departure.valid)
-      when(io.sent.valid && !io.strict(group.resized)) {
-        deficit(group.resized) := deficit(group.resized) - io.sent.payload.resize(22 bits).asSInt
-        when(io.empty(group.resized))(deficit(group.resized) := S(-1, 22 bits))
-      }
+
+  when(pause =/= 0)(pause := pause - 1)
+  when(free && (sends || trim.now || io.partial))(pause := interval - 1)
+  when(given.sends && !given.strictly)(turn := given.queue)
+  when(io.departure.valid)(deciding := False)
+  when(given.sends && given.linkUp && io.decides(given.queue.resized))(deciding := True)
+
+  /** The quantum is added two cycles after the grant, the length taken at the departure, which is that of the last grant: there is no other before it.
+    * Departures that no grant has asked for take nothing.
+    */
+  val account = new Area {
+    /** the queue of the last grant, one bit each */
+    val last = Reg(Bits(c.queues bits)) init 0
+    when(given.valid)(last := B(for (q <- 0 until c.queues) yield given.queue === q))
+    val visits = RegNext(given.sends && given.visits) init False
+    val quantum = Loaded(c, io.quantum(given.queue.resized), given.sends && given.visits)
+    private val sent = if (c.jumbo) io.sent.valid else False
+    private val length = if (c.jumbo) sent ? io.sent.payload | io.departure.descriptor.length else io.departure.descriptor.length
+    /** what is added, less one if it is taken */
+    private val change = visits ? quantum.resize(22 bits) | ~length.resize(22 bits)
+    private val single = io.departure.first && io.departure.last
+    private val takes = io.departure.valid && !io.departure.discard && single || sent
+    private val ends = io.departure.valid && io.departure.last || sent
+    val queues = for (q <- 0 until c.queues) yield new Area {
+      val shares = last(q) && !io.strict(q)
+      val sum = ((deficit(q) ## True).asUInt + (change ## !visits).asUInt)(22 downto 1).asSInt
+      val changes = (last(q) && visits) || (shares && takes)
+      val empties = shares && (ends && io.empty(q))
+      when(changes)(deficit(q) := sum)
+      when(empties)(deficit(q) := S(-1, 22 bits))
     }
   }
 }

@@ -52,10 +52,13 @@ case class Shape(c: WeirConfig) extends Component {
   /** max(0, length + overhead) · cost, from two 18 x 16 products. Valid with `step.charge3`. */
   val price = new Area {
     val signedBytes = io.charge.payload.resize(17).asSInt + io.overhead.resize(17)
-    val bytes = Loaded(c, signedBytes.msb ? U(0, 16 bits) | signedBytes(15 downto 0).asUInt, io.charge.valid)
+    val bytes = Loaded(c, signedBytes(15 downto 0).asUInt, io.charge.valid)
+    /** less than none: no price, which is told from a register for `total` */
+    val none = Loaded(c, signedBytes.msb, io.charge.valid)
+    private val free = Loaded(c, none, step.charge1)
     val low = Multiply(io.cost(17 downto 0), bytes, step.charge1)
     val high = Multiply(io.cost(35 downto 18), bytes, step.charge1)
-    val total = Loaded(c, (high @@ U(0, 18 bits)) + low.resize(52), step.charge2)
+    val total = Loaded(c, free ? U(0, 52 bits) | (high @@ U(0, 18 bits)) + low.resize(52), step.charge2)
   }
 
   /** Time that has passed between two samples. None is taken while a charge stands before its addition, so that

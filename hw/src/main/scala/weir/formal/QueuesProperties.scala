@@ -18,6 +18,7 @@ class QueuesProperties(c: WeirConfig, leak: Boolean) extends Properties {
   val grant = any(Flow(Grant(c)))
   dut.io.nowNs := 0
   dut.io.hold := False
+  dut.io.barred := 0
   dut.io.link << link
   dut.io.append.valid := link.valid
   dut.io.append.queue := link.queue
