@@ -36,13 +36,14 @@ constexpr int columns = 127, rows = 97, places = 8, kinds = 3;
 constexpr size_t longestList = 200;  ///< pins of a net whose length counts
 
 // The schedule. A temperature is in parts of the cost that one net has on average.
-constexpr double hottest = 0.5, coldest = 0.002;
-constexpr int movesOfCluster = 8;           ///< in a pass
-constexpr double farthest = 30, nearest = 2;  ///< tiles that a move reaches, at the hottest and at the end
-constexpr double ofTiles = 0.05, towards = 0.25;  ///< shares of moves: whole tiles, to the other end of a wire
-// The cost: half of it is length, half delay, weighed by (path / target)^8; half of a weight is that of the pass before.
-constexpr double shareOfDelay = 0.5, exponent = 8, steepest = 2, inertia = 0.5;
-constexpr float heavy = 0.01f;  ///< wires of less weight do not count
+constexpr double hottest = 3, coldest = 0.002;
+constexpr int movesOfCluster = 4;           ///< in a pass
+constexpr double farthest = 80, nearest = 2;  ///< tiles that a move reaches, at the hottest and at the end
+constexpr double aimed = 0.3, ofTiles = 0.05, towards = 0.25;  ///< shares of moves: of cells whose wires weigh much; of the others: whole tiles, to the other end of a wire
+constexpr int about = 3;                                       ///< tiles around what a move aims at
+// The cost: half of it is length, half delay, weighed by (path / target)^8; four fifths of a weight are that of the pass before, or paths would take turns at being slow.
+constexpr double shareOfDelay = 0.5, exponent = 8, steepest = 2, inertia = 0.8;
+constexpr float heavy = 0.01f, urgent = 0.5f;  ///< wires of less weight do not count; are not aimed at
 // What a wire takes, ns: the means of a routed `ten-gig` (2b8ef1d, 153 444 wires to LUTs; a wire is off by 0.17 ns, root of the mean square), by columns and rows between its ends.
 constexpr float shortest = 0.305f, inTile = 0.205f, acrossTile = 0.031f, downTile = 0.039f;
 constexpr std::array<float, 19> acrossNs{0,     0.09f, 0.13f, 0.21f, 0.24f, 0.28f, 0.28f, 0.30f, 0.32f, 0.37f,
@@ -393,6 +394,7 @@ class Annealer {
       if (const double cost = timing_.slowest * paths + timing_.late; kept.empty() || cost < best) best = cost, kept = placement_.spots;
       if (pass % (passes / 20 + 1) == 0 || pass == passes)
         std::printf("pass %d: slowest %.2f ns, %.0f ns above the target in all, wires %.0f tiles\n", pass, timing_.slowest, timing_.late, length), std::fflush(stdout);
+      findUrgent();
       perDelay_ = delay > 0 ? shareOfDelay / delay : 0, perTile_ = length > 0 ? (1 - shareOfDelay) / length : 0;
       for (size_t n = pass < passes ? movesOfCluster * movable_.size() : 0; n > 0; --n) move();
       temperature_ *= cool, reach_ = std::max(nearest, reach_ * shrink);
@@ -412,6 +414,8 @@ class Annealer {
   std::vector<char> whole_;
   std::vector<int> seenWire_, seenNet_, found_, movable_, moved_, clusters_, wires_, nets_;
   std::vector<float> delays_;
+  std::vector<int> urgent_;       ///< wires
+  std::vector<double> urgency_;   ///< of them, each with all before it
   std::vector<Spot> from_, to_, before_;
   int stamp_ = 0;
   double reach_ = 0, temperature_ = 0, perDelay_ = 0, perTile_ = 0;
@@ -454,19 +458,59 @@ class Annealer {
     for (int cell : pins) b.extend(spot(cell));
     return b;
   }
+  /// Wires are aimed at by their weights and by what they take.
+  void findUrgent() {
+    urgent_.clear(), urgency_.clear();
+    double sum = 0;
+    for (size_t w = 0; w < net_.wires.size(); ++w)
+      if (net_.wires[w].always < 0 && timing_.weight[w] >= urgent && timing_.ns[w] > shortest)
+        urgent_.push_back(static_cast<int>(w)), urgency_.push_back(sum += timing_.weight[w] * (timing_.ns[w] - shortest));
+  }
+
+  /// A cell at one end of such a wire, and where it would go: to the middle of all its cluster's wires by their weights, or along that one. -1: it cannot move.
+  int aim(Spot &target) {
+    const size_t i = static_cast<size_t>(std::upper_bound(urgency_.begin(), urgency_.end(), random_.unit() * urgency_.back()) - urgency_.begin());
+    const Wire &wire = net_.wires[static_cast<size_t>(urgent_[std::min(i, urgent_.size() - 1)])];
+    const bool back = random_.next() >> 63;
+    const int cell = back ? wire.to : wire.from;
+    if (net_.cells[static_cast<size_t>(cell)].kind == fixedCell) return -1;
+    const Spot here = spot(cell), other = spot(back ? wire.from : wire.to);
+    const int cluster = net_.cells[static_cast<size_t>(cell)].cluster;
+    double x = 0, y = 0, weight = 0;
+    if (random_.next() >> 63) {
+      for (int one : net_.members[static_cast<size_t>(cluster)])
+        for (int w : wiresOf_[static_cast<size_t>(one)]) {
+          const Wire &its = net_.wires[static_cast<size_t>(w)];
+          const Spot end = spot(its.to == one ? its.from : its.to);
+          const double weighs = timing_.weight[static_cast<size_t>(w)];
+          x += weighs * end.x, y += weighs * end.y, weight += weighs;
+        }
+      x /= weight, y /= weight;
+    } else {
+      const double part = random_.unit();
+      x = here.x + part * (other.x - here.x), y = here.y + part * (other.y - here.y);
+    }
+    const Spot first = spot(net_.members[static_cast<size_t>(cluster)][0]);
+    target = {static_cast<int16_t>(first.x + std::lround(x - here.x)), static_cast<int16_t>(first.y + std::lround(y - here.y)), 0};
+    return cluster;
+  }
+
   void move() {
-    const int cluster = movable_[static_cast<size_t>(random_.below(movable_.size()))];
+    Spot target{};
+    const bool aims = !urgent_.empty() && random_.unit() < aimed;
+    const int cluster = aims ? aim(target) : movable_[static_cast<size_t>(random_.below(movable_.size()))];
+    if (cluster < 0) return;
     const std::vector<int> &ones = net_.members[static_cast<size_t>(cluster)];
     const Form form = placement_.form(cluster);
-    const bool tile = form != wide && random_.unit() < ofTiles;
-    Spot target;
-    if (!choose(ones, form, tile, target) || !regions(ones, form, tile, target) || !contents(form, tile)) return;
+    const bool tile = !aims && form != wide && random_.unit() < ofTiles;
+    if (!choose(ones, form, tile, aims, target) || !regions(ones, form, tile, target) || !contents(form, tile)) return;
     placement_.swap(from_, to_);
     if ((!tile && !(legal(from_) && legal(to_))) || !accepted()) placement_.swap(from_, to_);
   }
 
-  /// A place for the cluster's first cell.
-  bool choose(const std::vector<int> &ones, Form form, bool tile, Spot &target) {
+  /// A place for the cluster's first cell; about the target, if the move aims at one.
+  bool choose(const std::vector<int> &ones, Form form, bool tile, bool aims, Spot &target) {
+    const Spot aimedAt = target;
     const Spot here = spot(ones[0]);
     const int reach = std::max(1, static_cast<int>(reach_));
     int register_ = -1;
@@ -475,13 +519,15 @@ class Annealer {
         if (net_.cells[static_cast<size_t>(cell)].kind == flipFlop) register_ = cell;
     for (int attempt = register_ >= 0 ? 6 : 2; attempt > 0; --attempt) {
       int x = here.x + random_.within(reach), y = here.y + random_.within(reach);
-      if (random_.unit() < towards) {
+      if (aims) {
+        x = aimedAt.x + random_.within(about), y = aimedAt.y + random_.within(about);
+      } else if (random_.unit() < towards) {
         const int cell = ones[static_cast<size_t>(random_.below(ones.size()))];
         const auto wires = wiresOf_[static_cast<size_t>(cell)];
         if (wires.size() == 0) continue;
         const Wire &w = net_.wires[static_cast<size_t>(wires[static_cast<size_t>(random_.below(wires.size()))])];
         const Spot other = spot(w.to == cell ? w.from : w.to);
-        x = other.x + random_.within(3), y = other.y + random_.within(3);
+        x = other.x + random_.within(about), y = other.y + random_.within(about);
         if (const double part = random_.unit(); std::abs(x - here.x) > reach || std::abs(y - here.y) > reach)
           x = here.x + static_cast<int>((x - here.x) * part), y = here.y + static_cast<int>((y - here.y) * part);
       }

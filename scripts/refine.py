@@ -2,7 +2,7 @@
 
 nextpnr solves a placement as a whole, puts each cell into the nearest place that may take it, and then swaps cells as long as that helps at once. In a device that is
 full to seven tenths, and whose tiles have one control set each, that leaves cells far from where they were wanted: of `ten-gig` the wires are 320 000 tiles
-before it and 500 000 after it. Here the placement is annealed: `refine.cpp` moves clusters of cells at random, some 10^8 times, and keeps what makes the sum of
+before it and 500 000 after it. Here the placement is annealed: `refine.cpp` moves clusters of cells, some 10^8 times, and keeps what makes the sum of
 wires and weighted delays smaller, at first also what makes it a little larger.
 
 - A cluster is what has to keep its form: a flip-flop with the LUT that feeds it directly, LUTs of a wide multiplexer, a carry chain, a distributed RAM. It goes to
@@ -11,6 +11,7 @@ wires and weighted delays smaller, at first also what makes it a little larger.
   rows. nextpnr's own estimate (`predictDelay`) is 1.6 times that for nine by nine tiles, so that whatever is far apart counts too much, and a LUT more too little.
   Resets over global wires take no time, as nextpnr has it, but the wire to their buffer does.
   A wire weighs (path / target)^8, where the path is the slowest one through it, looked at anew in each pass.
+- Three moves of ten are aimed: at a cell of a wire that weighs much and takes long, and towards where its wires would be shortest by their weights, or along that one.
 - nextpnr reads the result as a packed design whose cells all have an attribute `BEL`: it looks itself whether each may be there, and routes. (Read as placed,
   `--no-place`, cells would be bound before it knows what they are, and the router would permute inputs of carry cells and distributed RAMs.)
 """
@@ -264,7 +265,7 @@ def refine(
 ) -> list[str]:
     """Reads a design that nextpnr has placed (`--no-route --write`) and its delays (`--sdf`) and writes the better placement, for `--no-pack`.
 
-    `target_ns`: paths above it are what counts most, more than 0. A pass moves each cluster eight times on average. The same seed gives the same result.
+    `target_ns`: paths above it are what counts most, more than 0. A pass makes four moves for each cluster. The same seed gives the same result.
     Returns what the program says. Raises RefineError.
     """
     design = json.loads(placed.read_text())

@@ -43,7 +43,7 @@ PLACERS = {
     "static": ["--placer", "static"],
 }
 """`heap` with more for timing than nextpnr's defaults of 2 and 10"""
-PASSES = 160
+PASSES = 640
 """of `refine.py`"""
 LUTS, FULL = 83640, 0.6
 """LUT4 of the device; a core that takes a larger part of them fills it: `floorplan.py` gives RAMs and multipliers their places first"""
