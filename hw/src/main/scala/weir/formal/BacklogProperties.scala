@@ -35,6 +35,7 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
   dut.io.refund << refund
   dut.io.refunds := PerQueue.select(c.queues, refund.valid, refund.queue)
   dut.io.leave << leave
+  dut.io.leaves := PerQueue.select(c.queues, leave.valid, leave.queue)
   val reserve = any(Vec(UInt(15 bits), c.queues))
   dut.io.reserve := reserve
   dut.io.snapshot := any(Bool())
