@@ -88,6 +88,11 @@ class Bench:
         dut = self.dut
         assert int(dut.parked.value) == sum(1 << CLASSES * q + k for q, k in before), f"cycle {self.cycle}"
         leaves = None
+        if not (int(dut.put_valid.value) or int(dut.close_valid.value)):
+            assert dut.leaves_valid.value == dut.leaving_valid.value, f"cycle {self.cycle}"
+            if int(dut.leaves_valid.value):
+                assert dut.leaves_payload_queue.value == dut.leaving_payload_queue.value, f"cycle {self.cycle}"
+                assert dut.leaves_payload_klass.value == dut.leaving_payload_klass.value, f"cycle {self.cycle}"
         if int(dut.leaving_valid.value):
             leaves = (int(dut.leaving_payload_queue.value), int(dut.leaving_payload_klass.value))
             oldest = next(place for place in self.parked if place[0] == leaves[0])

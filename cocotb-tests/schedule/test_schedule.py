@@ -61,7 +61,9 @@ class Bench:
         busy = 1 << last[1] if self.cycle + 1 - last[0] < INTERVAL else 0
         held = sum(1 << q for q in range(QUEUES) if self.waiting[q])
         dut.ready.value, dut.empty.value = held & ~busy, held ^ 15
-        dut.candidates.value = held & ~busy & ~int(dut.held.value)
+        # a queue seems to be one for another cycle
+        granted = 1 << last[1] if last[0] == self.cycle else 0
+        dut.candidates.value = (held & ~busy | granted) & ~int(dut.held.value)
 
     async def drain(self) -> list[tuple[int, int]]:
         """Grants until all queues are empty: (queue, length)."""

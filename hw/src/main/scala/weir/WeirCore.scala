@@ -282,8 +282,8 @@ class WeirCore(c: WeirConfig) extends Component {
         val last = spacing.get.io
         val arrives = last.pop.valid
         val queue = last.pop.meta.queue
-        // what is held is announced in any case: whether it is uncertain matters of what passes
         unit.io.uncertain := uncertain
+        // what is held is announced in any case: whether it is uncertain matters of what passes
         val late = arrives && (last.active || unit.io.unannounced)
         when(arrives)(PerQueue.bit(uncertain, queue) := False)
         when(lost || (ended && differs))(uncertain.setAll())

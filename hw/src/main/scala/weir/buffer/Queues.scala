@@ -107,10 +107,11 @@ class Queues(c: WeirConfig) extends Component {
     val append = slave(Flow(Append(c)))
     val grant = slave(Flow(Grant(c)))
     val departure = master(Flow(Departure(c)))
-    /** one cycle before a departure; the packet counts */
+    /** one cycle before a departure */
     val leaving = master(Flow(Leaving(c)))
     /** with it */
     val reading = out(Reading(c))
+    /** with it: the packet counts */
     val leavesCounts = out Bool ()
     /** the queue of a departure, one bit each */
     val departs = out(Bits(c.queues bits))
@@ -390,7 +391,8 @@ class Queues(c: WeirConfig) extends Component {
   io.leavesCounts := reading.read.counts
 
   // from registers: all sums of a queue depend on it
-  io.departs := RegNext(B(for (q <- 0 until c.queues) yield io.leaving.valid && io.leaving.queue === q)) init 0
+  private val departs = RegNext(B(for (q <- 0 until c.queues) yield io.leaving.valid && io.leaving.queue === q)) init 0
+  io.departs := departs
   io.departure.valid := RegNext(io.leaving.valid) init False
   io.departure.queue := granted.queue(2)
   io.departure.id := granted.id(2)

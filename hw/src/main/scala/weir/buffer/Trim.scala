@@ -34,22 +34,21 @@ class Trim(c: WeirConfig) extends Component {
     /** What is left up to a limit in the next cycle, negative above it: changes by a packet that comes or goes, else by as much as the limit has changed. A
       * limit that changes in the cycle of a packet counts a cycle later.
       */
-    private def slackOf(limit: UInt, more: UInt, less: UInt): SInt = {
-      val width = widthOf(limit) + 2
+    class Slack(limit: UInt, more: UInt, less: UInt) extends Area {
+      private val width = widthOf(limit) + 2
       val slack = Reg(SInt(width bits)) init 0
       /** the limit that it is of */
       val counted = Reg(cloneOf(limit)) init 0
       when(!moves)(counted := limit)
-      val rises = Mux(moves, less.resize(width), limit.resize(width))
-      val falls = Mux(moves, more.resize(width), counted.resize(width))
+      private val rises = Mux(moves, less.resize(width), limit.resize(width))
+      private val falls = Mux(moves, more.resize(width), counted.resize(width))
       val after = CarrySave.difference(Seq(slack.asUInt, rises), Seq(falls -> 0), width, True).asSInt
       slack := after
-      after
     }
-    val slackBytes = slackOf(io.config(q).limitBytes, added, taken)
-    val slackPackets = slackOf(io.config(q).limitPackets, linked.asUInt, left.asUInt)
+    val bytes = new Slack(io.config(q).limitBytes, added, taken)
+    val packets = new Slack(io.config(q).limitPackets, linked.asUInt, left.asUInt)
     /** a register: the scheduler's choice begins with it */
-    val over = RegNext(io.config(q).dropFront && (slackBytes.msb || slackPackets.msb)) init False
+    val over = RegNext(io.config(q).dropFront && (bytes.after.msb || packets.after.msb)) init False
     io.over(q) := over
   }
 }

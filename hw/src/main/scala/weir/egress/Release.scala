@@ -160,7 +160,7 @@ class Release(c: WeirConfig) extends Component {
     decided
   }
 
-  if (c.policies.exists(_.atDeparture)) {
+  private val deciding = c.policies.exists(_.atDeparture) generate new Area {
     val valid = RegNext(held.answered) init False
     // as long as one waits: what is there when it is answered counts
     val decided = RegNextWhen(held.decided, held.waiting)
@@ -175,23 +175,27 @@ class Release(c: WeirConfig) extends Component {
       if (c.jumbo) carriedOut(fate, io.reading.descriptor, new Answer().of(held.group, held.applies && !next.first && !next.discard)) else fate
     }
     val follows = Loaded(c, nextFate, next.valid)
-    val departs = next.valid || held.answered
-    io.released.valid := passes || valid
-    io.released.payload.allowOverride()
-    io.released.payload := Mux(valid, held.departure, came.payload)
+    private val departs = next.valid || held.answered
     // what most depends on: none departs while one is held
-    io.released.queue := Loaded(c, Mux(next.valid, next.queue, held.departure.queue), departs)
-    io.released.descriptor := Loaded(c, Mux(next.valid, io.reading.descriptor, held.departure.descriptor), departs)
+    val queue = Loaded(c, Mux(next.valid, next.queue, held.departure.queue), departs)
+    val descriptor = Loaded(c, Mux(next.valid, io.reading.descriptor, held.departure.descriptor), departs)
+    val keepsDecided = RegNext(held.answered && !held.decided.discard) init False
+    val keepsNext = RegNext(next.valid && !nextDecided && !nextFate.discard) init False
+  }
+
+  io.released.payload.allowOverride()
+  if (c.policies.exists(_.atDeparture)) {
+    import deciding._
+    io.released.valid := passes || valid
+    io.released.payload := Mux(valid, held.departure, came.payload)
+    io.released.queue := queue
+    io.released.descriptor := descriptor
     io.released.descriptor.mark := Mux(valid, decided.mark, follows.mark)
     io.released.discard := Mux(valid, decided.discard, follows.discard || dead)
     io.released.refused := Mux(valid, decided.refused, follows.refused || came.refused)
     io.released.sent := Mux(valid, decided.sent, follows.sent && !dead)
     io.released.cause := Mux(valid, decided.cause, follows.cause)
-    val keeps = new Area {
-      val decided = RegNext(held.answered && !held.decided.discard) init False
-      val follows = RegNext(next.valid && !nextDecided && !nextFate.discard) init False
-    }
-    io.kept := keeps.decided || (keeps.follows && !dead)
+    io.kept := keepsDecided || (keepsNext && !dead)
     io.holding := waits || held.waiting || valid
     io.busy := held.waiting || valid || io.walking
     for (q <- 0 until c.queues) {

@@ -113,6 +113,8 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   private def outcome(): Unit = {
     assert(dut.io.enter.valid === (history.head.valid && !history.head.member))
     assert((link.valid ^ dut.io.free.valid) === decided.valid && !(link.valid && dut.io.free.valid))
+    // Parking tells of what leaves as if neither the link before nor the next were there
+    when(settled)(assert(!(link.valid && before(link.valid))))
     assert(dut.io.refund.valid === (dut.io.free.valid && !decided.member))
     assert(dut.io.giveDescriptor.valid === (dut.io.free.valid && decided.described))
     when(link.valid) {

@@ -31,6 +31,7 @@ class QueueGroupsProperties(c: WeirConfig, begun: Boolean, leak: Option[String])
   val hold = any(Bool())
   dut.io.nowNs := 0
   dut.io.hold := hold
+  dut.io.barred := 0
   // what comes with the append reaches the RAMs a cycle later
   dut.io.link << link.m2sPipe
   dut.io.append << append

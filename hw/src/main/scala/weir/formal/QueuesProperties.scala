@@ -18,7 +18,8 @@ class QueuesProperties(c: WeirConfig, leak: Boolean) extends Properties {
   val grant = any(Flow(Grant(c)))
   dut.io.nowNs := 0
   dut.io.hold := False
-  dut.io.barred := 0
+  val barred = any(Bits(c.queues bits))
+  dut.io.barred := barred
   dut.io.link << link
   dut.io.append.valid := link.valid
   dut.io.append.queue := link.queue
@@ -104,6 +105,8 @@ class QueuesProperties(c: WeirConfig, leak: Boolean) extends Properties {
       assert(groups(q) <= c.descriptors)
       assert(dut.io.empty(q) === (groups(q) === 0 && !(before1 && queueBefore1 === q)))
       when(ready(q))(assert(groups(q) =/= 0))
+      assert(dut.io.departs(q) === (departure.valid && departure.queue === q))
+      when(settled && !(before1 && queueBefore1 === q))(assert(dut.io.candidates(q) === (ready(q) && !before(barred(q)))))
     }
     assert(CountOne(used) <= c.descriptors)
 

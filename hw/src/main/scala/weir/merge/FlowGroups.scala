@@ -78,6 +78,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** of and to [[Parking]], where groups of classes wait: `close` and `park` come with `passing` */
     val parked = in(Bits(c.parkingPlaces bits))
     val closing = in Bool ()
+    /** right in the cycle of a link only */
     val leaving = slave(Flow(ClassPlace(c)))
     val close = master(Flow(ClassPlace(c)))
     val park = master(Flow(Parked(c)))
