@@ -414,8 +414,8 @@ class Annealer {
   std::vector<char> whole_;
   std::vector<int> seenWire_, seenNet_, found_, movable_, moved_, clusters_, wires_, nets_;
   std::vector<float> delays_;
-  std::vector<int> urgent_;       ///< wires
-  std::vector<double> urgency_;   ///< of them, each with all before it
+  std::vector<int> urgent_;      ///< wires
+  std::vector<double> urgency_;  ///< of them, each with all before it
   std::vector<Spot> from_, to_, before_;
   int stamp_ = 0;
   double reach_ = 0, temperature_ = 0, perDelay_ = 0, perTile_ = 0;
@@ -458,6 +458,7 @@ class Annealer {
     for (int cell : pins) b.extend(spot(cell));
     return b;
   }
+
   /// Wires are aimed at by their weights and by what they take.
   void findUrgent() {
     urgent_.clear(), urgency_.clear();

@@ -113,7 +113,7 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   private def outcome(): Unit = {
     assert(dut.io.enter.valid === (history.head.valid && !history.head.member))
     assert((link.valid ^ dut.io.free.valid) === decided.valid && !(link.valid && dut.io.free.valid))
-    // Parking tells of what leaves as if neither the link before nor the next were there
+    // links are two cycles apart or more: Parking's `leaves` counts on it
     when(settled)(assert(!(link.valid && before(link.valid))))
     assert(dut.io.refund.valid === (dut.io.free.valid && !decided.member))
     assert(dut.io.giveDescriptor.valid === (dut.io.free.valid && decided.described))

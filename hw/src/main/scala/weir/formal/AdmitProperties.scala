@@ -132,7 +132,7 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
     // one outcome
     assert(dut.io.commit.valid === decided.valid && dut.io.event.valid === decided.valid)
     assert((link.valid ^ dut.io.free.valid) === decided.valid && !(link.valid && dut.io.free.valid))
-    // Parking tells of what leaves as if neither the link before nor the next were there
+    // links are two cycles apart or more: Parking's `leaves` counts on it
     when(settled)(assert(!(link.valid && before(link.valid))))
     assert(dut.io.refund.valid === dut.io.free.valid)
     assert(dut.io.giveDescriptor.valid === (dut.io.free.valid && decided.described))
