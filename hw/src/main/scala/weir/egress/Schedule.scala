@@ -123,7 +123,8 @@ class Schedule(c: WeirConfig) extends Component {
     val queue = RegNext(io.grant.queue)
     /** it is sent, or would be if the link were up */
     val sends = RegNext(granting) init False
-    val linkUp = RegNext(io.linkUp)
+    /** low but for what may be granted: nothing follows the link while the clock stands still */
+    val linkUp = RegNext(sends && io.linkUp) init False
     val strictly = RegNext(choice.strictly)
     val visits = RegNext(choice.visits)
     val others = RegNext(trim.granting || io.slot) init False
