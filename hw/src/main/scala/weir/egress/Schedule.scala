@@ -88,6 +88,8 @@ class Schedule(c: WeirConfig) extends Component {
   val deciding = RegInit(False)
   val free = pause === 0 && !deciding && !io.walking
   val sends = any && open && !io.hold
+  /** low unless something may be granted: nothing follows the link while the clock stands still */
+  private val upward = sends && io.linkUp
   val trim = new Area {
     val wanted = io.over & ready
     val queue = OHToUInt(OHMasking.first(wanted)).resize(c.queueWidth)
@@ -123,8 +125,7 @@ class Schedule(c: WeirConfig) extends Component {
     val queue = RegNext(io.grant.queue)
     /** it is sent, or would be if the link were up */
     val sends = RegNext(granting) init False
-    /** low but for what may be granted: nothing follows the link while the clock stands still */
-    val linkUp = RegNext(sends && io.linkUp) init False
+    val linkUp = RegNext(upward) init False
     val strictly = RegNext(choice.strictly)
     val visits = RegNext(choice.visits)
     val others = RegNext(trim.granting || io.slot) init False
