@@ -422,7 +422,7 @@ MUTANTS = (
     Mutant("IdleDecay", "a hint that makes a result stale is not waited for", "(newest & (without | outdated))", "(newest & without)"),
     Mutant("IdleDecay", "an apply loses what a hint began", "((applied & (~ stale)) & (last_others | again_alone))", "4'b0"),
     Mutant("IdleDecay", "an old result outlives an apply", "((stale[1] || applied[1]) ||", "(stale[1] ||"),
-    Mutant("IdleDecay", "nobody waits for an apply", "(again_of | (", "(4'b0 | ("),
+    Mutant("IdleDecay", "nobody waits for an apply", "(again_of | pending)", "pending"),
     Mutant("IdleDecay", "an apply's hint is lost behind another queue's", "again_of <= (again_still &", "again_of <= (4'b0 &"),
     Mutant("IdleDecay", "an apply's hint goes although it is stale", "((again_of & (~ stale)) &", "(again_of &"),
     Mutant("IdleDecay", "a result that is held is not withdrawn", "(last_held[1] || held_1_storesLast)",
