@@ -62,8 +62,8 @@ class Admit(c: WeirConfig) extends Component {
 
     val enter = master(Flow(BacklogChange(c)))
     val refund = master(Flow(BacklogChange(c)))
-    /** `refund`, one bit a queue */
-    val refunds = out(Bits(c.queues bits))
+    /** `enter`, `refund`, one bit a queue: from registers */
+    val enters, refunds = out(Bits(c.queues bits))
     /** as a group of its own */
     val link = master(Flow(Link(c)))
     /** a decision that will be known three cycles later, its link four */
@@ -240,6 +240,7 @@ class Admit(c: WeirConfig) extends Component {
     io.request.payload := context.request
     io.requestEngine := RegNext(next.engine & B(engines.size bits, default -> goes)) init 0
     io.enter.valid := asks
+    io.enters := RegNext(oldest.of & B(c.queues bits, default -> goes)) init 0
     if (c.jumbo) io.enter.packets := context.packets
     io.enter.queue := context.request.queue
     io.enter.length := context.request.length
@@ -357,6 +358,10 @@ class Admit(c: WeirConfig) extends Component {
     /** the queue whose decision is committed, one bit each */
     val of = RegNext(PerQueue.select(c.queues, due, known.context.request.queue)) init 0
     val context = RegNextWhen(known.context, due)
+    private val drops = chosen(_.exceeded) || !exempt && verdict.action === Action.drop
+    /** the queue that has dropped what asked by itself */
+    val refunds = RegNext(PerQueue.select(c.queues, if (c.jumbo) due && !known.member else due, known.context.request.queue) &
+      B(c.queues bits, default -> (drops && !spares))) init 0
     val action = Reg(UInt(2 bits))
     val cause = Reg(UInt(3 bits))
     val evidence = Reg(PolicyEvidence(c))
@@ -365,7 +370,7 @@ class Admit(c: WeirConfig) extends Component {
     when(due) {
       action := Action.accept
       cause := Cause.none
-      dropped := chosen(_.exceeded) || !exempt && verdict.action === Action.drop
+      dropped := drops
       evidence := verdict.evidence
       when(!exempt) {
         action := verdict.action
@@ -473,7 +478,7 @@ class Admit(c: WeirConfig) extends Component {
 
     private val refunded = (if (c.jumbo) commit.dropped && !commit.context.member else commit.dropped)
     io.refund.valid := commit.valid && refunded
-    io.refunds := commit.of & B(c.queues bits, default -> refunded)
+    io.refunds := commit.refunds
     if (c.jumbo) io.refund.packets := commit.context.packets
     io.refund.queue := queue
     io.refund.length := arrival.meta.length

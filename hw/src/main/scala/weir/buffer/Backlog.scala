@@ -32,8 +32,8 @@ case class Fill(c: WeirConfig) extends Bundle {
 class Backlog(c: WeirConfig) extends Component {
   val io = new Bundle {
     val enter, refund, leave = slave(Flow(BacklogChange(c)))
-    /** `refund`, `leave`, one bit a queue */
-    val refunds, leaves = in(Bits(c.queues bits))
+    /** `enter`, `refund`, `leave`, one bit a queue */
+    val enters, refunds, leaves = in(Bits(c.queues bits))
     /** with `leave`: the first packet of a group */
     val leaveFirst = c.jumbo generate (in Bool ())
     /** a packet has joined a group: one frame less. It comes a cycle later than the others, and is seen in `fill` a cycle after that */
@@ -68,10 +68,9 @@ class Backlog(c: WeirConfig) extends Component {
   private def load(enable: Bool)(assignments: => Unit): Unit = if (c.gated) when(enable)(assignments) else assignments
 
   val queues = for (q <- 0 until c.queues) yield new Area {
-    private def of(flow: Flow[BacklogChange]) = flow.valid && flow.queue === q
     private def only[T <: UInt](condition: Bool, value: UInt) = Mux(condition, value, U(0, widthOf(value) bits))
 
-    val entered = of(io.enter)
+    val entered = io.enters(q)
     val refunded = io.refunds(q)
     val leaving = io.leaves(q)
     /** what enters, less what goes: one carry chain */
