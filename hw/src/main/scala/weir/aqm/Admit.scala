@@ -153,7 +153,6 @@ class Admit(c: WeirConfig) extends Component {
     io.nextDraw := RegNext(go && !member) init False
     slowIssues.went setWhen (go && late)
     val sequence = Reg(UInt(32 bits)) init 0
-    when(go && !member)(sequence := sequence + 1)
   }
 
   /** The jumbo frame in transit whose packets are going. */
@@ -236,6 +235,7 @@ class Admit(c: WeirConfig) extends Component {
     if (c.jumbo) when(valid && context.header)(together.headed(context))
     private val goes = issue.go && !issue.member
     val asks = RegNext(goes) init False
+    when(asks)(issue.sequence := issue.sequence + 1)
     io.request.valid := asks
     io.request.payload := context.request
     io.requestEngine := RegNext(next.engine & B(engines.size bits, default -> goes)) init 0
