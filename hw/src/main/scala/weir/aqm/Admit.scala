@@ -124,10 +124,12 @@ class Admit(c: WeirConfig) extends Component {
     * queue's configuration says as it stood a cycle ago: it does not change but while the queue is on hold.
     */
   val oldest = new Area {
-    private val next = Mux(waiting.io.pop.ready, waiting.io.pop.payload.meta.queue, head.payload.meta.queue)
-    val of = RegNext(PerQueue.select(c.queues, True, next)) init 0
-    val late = RegNext(PerQueue.bit(B(io.config.map(config => slow(config.policy))), next))
-    val engine = RegNext(PerQueue(Vec(io.config.map(config => engineOf(config.policy))), next))
+    /** of either, then chosen: the FIFO's memory is late */
+    private def next[T <: Data](of: UInt => T): T =
+      RegNext(Mux(waiting.io.pop.ready, of(waiting.io.pop.payload.meta.queue), of(head.payload.meta.queue)))
+    val of = next(PerQueue.select(c.queues, True, _)) init 0
+    val late = next(PerQueue.bit(B(io.config.map(config => slow(config.policy))), _))
+    val engine = next(PerQueue(Vec(io.config.map(config => engineOf(config.policy))), _))
   }
 
   /** s0: may the oldest arrival go? */
@@ -152,6 +154,7 @@ class Admit(c: WeirConfig) extends Component {
     // a cycle later, from a register: the next arrival is four cycles away
     io.nextDraw := RegNext(go && !member) init False
     slowIssues.went setWhen (go && late)
+    /** counts a cycle later, likewise */
     val sequence = Reg(UInt(32 bits)) init 0
   }
 
@@ -254,9 +257,10 @@ class Admit(c: WeirConfig) extends Component {
     /** a queue that drops from its head makes room for whatever fits into it at all */
     private def counted(held: UInt): UInt = Mux(request.front, U(0, widthOf(held) bits), held)
     val bytes = RegNext(counted(request.context.request.bytes) +^ request.context.request.length)
+    private val packets = counted(request.context.request.packets)
     val full = RegNext(
-      if (c.jumbo) counted(request.context.request.packets) +^ request.context.packets > request.limitPackets
-      else counted(request.context.request.packets) >= request.limitPackets)
+      if (c.jumbo) CarrySave.difference(request.limitPackets, Seq(packets -> 0, request.context.packets -> 0), c.countWidth + 2, request.valid).msb
+      else packets >= request.limitPackets)
     val undescribed = RegNext(!request.context.described || (if (c.jumbo) !request.context.complete else False))
     val held = RegNext(request.cells.resize(16 bits).asSInt - request.reserve.resize(16 bits).asSInt)
     val cells = RegNext(request.context.cells)
