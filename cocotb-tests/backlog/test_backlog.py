@@ -25,8 +25,7 @@ Event = tuple[int, int, int, int, int]
 def drive(dut: Any, kind: str, event: tuple[int, int] | None) -> None:
     """An event in the next cycle: queue, length."""
     getattr(dut, f"{kind}_valid").value = int(event is not None)
-    if kind != "enter":
-        getattr(dut, {"refund": "refunds", "leave": "leaves"}[kind]).value = 0 if event is None else 1 << event[0]
+    getattr(dut, f"{kind}s").value = 0 if event is None else 1 << event[0]
     if event is not None:
         getattr(dut, f"{kind}_payload_queue").value = event[0]
         getattr(dut, f"{kind}_payload_length").value = event[1]
@@ -60,7 +59,7 @@ class Bench:
         zero = (
             {f"{kind}_valid": 0 for kind in KINDS}
             | {f"reserve_{q}": reserve[q] for q in range(QUEUES)}
-            | {"refunds": 0, "leaves": 0}
+            | {"enters": 0, "refunds": 0, "leaves": 0}
         )
         await start(self.dut, **zero, snapshot=0, joined_valid=0, leaveFirst=1)
         return self

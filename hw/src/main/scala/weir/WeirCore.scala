@@ -191,6 +191,7 @@ class WeirCore(c: WeirConfig) extends Component {
     admit.io.draw := lfsr.io.draw
     backlog.io.reserve := Vec(queueConfig.map(_.reserveCells))
     backlog.io.enter << admit.io.enter
+    backlog.io.enters := admit.io.enters
     backlog.io.refund << admit.io.refund
     backlog.io.refunds := admit.io.refunds
     backlog.io.snapshot := control.registers.io.snapshot

@@ -62,8 +62,8 @@ class Admit(c: WeirConfig) extends Component {
 
     val enter = master(Flow(BacklogChange(c)))
     val refund = master(Flow(BacklogChange(c)))
-    /** `refund`, one bit a queue */
-    val refunds = out(Bits(c.queues bits))
+    /** `enter`, `refund`, one bit a queue: from registers */
+    val enters, refunds = out(Bits(c.queues bits))
     /** as a group of its own */
     val link = master(Flow(Link(c)))
     /** a decision that will be known three cycles later, its link four */
@@ -124,10 +124,12 @@ class Admit(c: WeirConfig) extends Component {
     * queue's configuration says as it stood a cycle ago: it does not change but while the queue is on hold.
     */
   val oldest = new Area {
-    private val next = Mux(waiting.io.pop.ready, waiting.io.pop.payload.meta.queue, head.payload.meta.queue)
-    val of = RegNext(PerQueue.select(c.queues, True, next)) init 0
-    val late = RegNext(PerQueue.bit(B(io.config.map(config => slow(config.policy))), next))
-    val engine = RegNext(PerQueue(Vec(io.config.map(config => engineOf(config.policy))), next))
+    /** of either, then chosen: the FIFO's memory is late */
+    private def next[T <: Data](of: UInt => T): T =
+      RegNext(Mux(waiting.io.pop.ready, of(waiting.io.pop.payload.meta.queue), of(head.payload.meta.queue)))
+    val of = next(PerQueue.select(c.queues, True, _)) init 0
+    val late = next(PerQueue.bit(B(io.config.map(config => slow(config.policy))), _))
+    val engine = next(PerQueue(Vec(io.config.map(config => engineOf(config.policy))), _))
   }
 
   /** s0: may the oldest arrival go? */
@@ -152,8 +154,8 @@ class Admit(c: WeirConfig) extends Component {
     // a cycle later, from a register: the next arrival is four cycles away
     io.nextDraw := RegNext(go && !member) init False
     slowIssues.went setWhen (go && late)
+    /** counts a cycle later, likewise */
     val sequence = Reg(UInt(32 bits)) init 0
-    when(go && !member)(sequence := sequence + 1)
   }
 
   /** The jumbo frame in transit whose packets are going. */
@@ -236,10 +238,12 @@ class Admit(c: WeirConfig) extends Component {
     if (c.jumbo) when(valid && context.header)(together.headed(context))
     private val goes = issue.go && !issue.member
     val asks = RegNext(goes) init False
+    when(asks)(issue.sequence := issue.sequence + 1)
     io.request.valid := asks
     io.request.payload := context.request
     io.requestEngine := RegNext(next.engine & B(engines.size bits, default -> goes)) init 0
     io.enter.valid := asks
+    io.enters := RegNext(oldest.of & B(c.queues bits, default -> goes)) init 0
     if (c.jumbo) io.enter.packets := context.packets
     io.enter.queue := context.request.queue
     io.enter.length := context.request.length
@@ -253,9 +257,10 @@ class Admit(c: WeirConfig) extends Component {
     /** a queue that drops from its head makes room for whatever fits into it at all */
     private def counted(held: UInt): UInt = Mux(request.front, U(0, widthOf(held) bits), held)
     val bytes = RegNext(counted(request.context.request.bytes) +^ request.context.request.length)
+    private val packets = counted(request.context.request.packets)
     val full = RegNext(
-      if (c.jumbo) counted(request.context.request.packets) +^ request.context.packets > request.limitPackets
-      else counted(request.context.request.packets) >= request.limitPackets)
+      if (c.jumbo) CarrySave.difference(request.limitPackets, Seq(packets -> 0, request.context.packets -> 0), c.countWidth + 2, request.valid).msb
+      else packets >= request.limitPackets)
     val undescribed = RegNext(!request.context.described || (if (c.jumbo) !request.context.complete else False))
     val held = RegNext(request.cells.resize(16 bits).asSInt - request.reserve.resize(16 bits).asSInt)
     val cells = RegNext(request.context.cells)
@@ -357,6 +362,10 @@ class Admit(c: WeirConfig) extends Component {
     /** the queue whose decision is committed, one bit each */
     val of = RegNext(PerQueue.select(c.queues, due, known.context.request.queue)) init 0
     val context = RegNextWhen(known.context, due)
+    private val drops = chosen(_.exceeded) || !exempt && verdict.action === Action.drop
+    /** the queue that has dropped what asked by itself */
+    val refunds = RegNext(PerQueue.select(c.queues, if (c.jumbo) due && !known.member else due, known.context.request.queue) &
+      B(c.queues bits, default -> (drops && !spares))) init 0
     val action = Reg(UInt(2 bits))
     val cause = Reg(UInt(3 bits))
     val evidence = Reg(PolicyEvidence(c))
@@ -365,7 +374,7 @@ class Admit(c: WeirConfig) extends Component {
     when(due) {
       action := Action.accept
       cause := Cause.none
-      dropped := chosen(_.exceeded) || !exempt && verdict.action === Action.drop
+      dropped := drops
       evidence := verdict.evidence
       when(!exempt) {
         action := verdict.action
@@ -473,7 +482,7 @@ class Admit(c: WeirConfig) extends Component {
 
     private val refunded = (if (c.jumbo) commit.dropped && !commit.context.member else commit.dropped)
     io.refund.valid := commit.valid && refunded
-    io.refunds := commit.of & B(c.queues bits, default -> refunded)
+    io.refunds := commit.refunds
     if (c.jumbo) io.refund.packets := commit.context.packets
     io.refund.queue := queue
     io.refund.length := arrival.meta.length

@@ -196,9 +196,12 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
     private val wideZ = minus ? ~z.resize(39) | z.resize(39)
     private val carry = (wideX & wideY) | (wideX & wideZ) | (wideY & wideZ)
     private val both = ((wideX @@ True) + (wideZ @@ minus)) >> 1
-    private val all = (((wideX ^ wideY ^ wideZ) @@ True) + (carry(37 downto 0) @@ minus @@ True)) >> 1
+    private val (sums, carries) = (wideX ^ wideY ^ wideZ, carry(37 downto 0) @@ minus)
+    private val all = ((sums @@ True) + (carries @@ True)) >> 1
     val denominator = RegNextWhen(both(36 downto 0), stage(12))
     val numerator = RegNextWhen(all, stage(12))
+    /** Nn > 0: by the sign of Nn − 1, for the numerator is far from the count */
+    val positive = RegNextWhen(!(sums + carries).msb, stage(12))
   }
 
   /** R in bytes per 2^20 ns, UQ21.22: for the record only */
@@ -237,6 +240,7 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
   decision.io.full := room.none12
   decision.io.quadratic := lead.quadratic12
   decision.io.numerator := balance.numerator
+  decision.io.positive := balance.positive
   decision.io.denominator := balance.denominator
   decision.io.average := rate.average
   decision.io.commit << io.commit

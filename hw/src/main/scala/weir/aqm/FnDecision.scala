@@ -25,6 +25,8 @@ case class FnDecision(c: WeirConfig) extends Component {
     /** D and Nn, t13 to t16; D counts only where Nn is positive */
     val denominator = in(UInt(37 bits))
     val numerator = in(UInt(39 bits))
+    /** Nn > 0, likewise */
+    val positive = in Bool ()
     /** for the record; t12 to t15 */
     val average = in(UInt(43 bits))
     val commit = slave(Flow(PolicyCommit(c)))
@@ -70,8 +72,9 @@ case class FnDecision(c: WeirConfig) extends Component {
 
   /** P is 0 or 1 without a comparison */
   val t13 = new Area {
-    val positive = !io.numerator.msb && io.numerator =/= 0
-    val inBand = io.entered && (positive || io.full && !io.quadratic)
+    /** whatever Nn is */
+    val always = RegNextWhen(io.entered && io.full && !io.quadratic, stage(12))
+    val inBand = always || io.entered && io.positive
     val certain = io.full && inBand
     val inBand14 = RegNextWhen(inBand, stage(13))
     val certain14 = RegNextWhen(certain, stage(13))

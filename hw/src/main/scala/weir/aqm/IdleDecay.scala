@@ -50,8 +50,8 @@ case class IdleDecay(c: WeirConfig) extends Component {
     */
   val alive = Reg(Bits(IdleDecay.stages * c.queues bits)).init(0).allowOverride()
   private def stages(q: Int): Bits = Cat((0 until IdleDecay.stages).map(n => alive(n * c.queues + q)))
-  /** queues with a hint in c1 to c11 that is not stale, in a register of its own: who waits for it is soon to be known */
-  val under = Reg(Bits(c.queues bits)) init 0
+  /** queues without a result, and with a hint in c1 to c11 that is not stale: in a register, for who waits for it is soon to be known */
+  val pending = Reg(Bits(c.queues bits)) init 0
   /** c12: a queue's result */
   val holds = Reg(Bits(c.queues bits)) init 0
 
@@ -113,7 +113,6 @@ case class IdleDecay(c: WeirConfig) extends Component {
   }
   private val moving = B((0 until c.queues).map(q =>
     (0 until older).map(n => alive(n * c.queues + q) && !(io.withdraw && last.at(n))).orR))
-  under := newest | (moving & ~stale & ~io.applied)
   // no reset by what comes late: each bit takes it for itself
   private val newer = io.hint.valid || again.counts && again.only
   last.at := (last.at & B(IdleDecay.stages bits, default -> !(io.withdraw || newer))).resize(IdleDecay.stages - 1) ## (newer && !again.joined)
@@ -240,7 +239,8 @@ case class IdleDecay(c: WeirConfig) extends Component {
     factor.decays.init(False)
     val stores = alive(older * c.queues + q) && !holds(q)
     val storesLast = stores && last.at(older)
-    val drops = stale(q) || io.applied(q) || io.withdraw && (last.held(q) || storesLast)
+    val withdrawn = io.withdraw && (last.held(q) || storesLast)
+    val drops = stale(q) || io.applied(q) || withdrawn
   }
   when(moves(IdleDecay.stages)) {
     for (q <- 0 until c.queues) when(held(q).stores) {
@@ -260,7 +260,13 @@ case class IdleDecay(c: WeirConfig) extends Component {
   }
   when(io.hint.valid)(last.held := 0)
   io.factor := PerQueue(Vec(held.map(_.factor)), io.arrival.queue)
-  io.stall := again.of | under & ~holds
+
+  /** no result is held in the next cycle: there is none and none comes, or it is withdrawn */
+  private val without = ~(holds | alive(older * c.queues, c.queues bits)) | B(held.map(_.withdrawn))
+  private val outdated = stale | io.applied
+  // whether a hint comes is known late
+  pending := newest & (without | outdated) | moving & ~outdated & without
+  io.stall := again.of | pending
 }
 
 object IdleDecay {

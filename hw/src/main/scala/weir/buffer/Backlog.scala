@@ -3,7 +3,7 @@ package weir.buffer
 import spinal.core._
 import spinal.lib._
 import weir.aqm.CarrySave
-import weir.{WeirConfig, Whenever}
+import weir.{Follows, WeirConfig, Whenever}
 
 /** What a packet adds to its queue or takes from it. */
 case class BacklogChange(c: WeirConfig) extends Bundle {
@@ -32,8 +32,8 @@ case class Fill(c: WeirConfig) extends Bundle {
 class Backlog(c: WeirConfig) extends Component {
   val io = new Bundle {
     val enter, refund, leave = slave(Flow(BacklogChange(c)))
-    /** `refund`, `leave`, one bit a queue */
-    val refunds, leaves = in(Bits(c.queues bits))
+    /** `enter`, `refund`, `leave`, one bit a queue */
+    val enters, refunds, leaves = in(Bits(c.queues bits))
     /** with `leave`: the first packet of a group */
     val leaveFirst = c.jumbo generate (in Bool ())
     /** a packet has joined a group: one frame less. It comes a cycle later than the others, and is seen in `fill` a cycle after that */
@@ -68,10 +68,9 @@ class Backlog(c: WeirConfig) extends Component {
   private def load(enable: Bool)(assignments: => Unit): Unit = if (c.gated) when(enable)(assignments) else assignments
 
   val queues = for (q <- 0 until c.queues) yield new Area {
-    private def of(flow: Flow[BacklogChange]) = flow.valid && flow.queue === q
     private def only[T <: UInt](condition: Bool, value: UInt) = Mux(condition, value, U(0, widthOf(value) bits))
 
-    val entered = of(io.enter)
+    val entered = io.enters(q)
     val refunded = io.refunds(q)
     val leaving = io.leaves(q)
     /** what enters, less what goes: one carry chain */
@@ -100,11 +99,11 @@ class Backlog(c: WeirConfig) extends Component {
       packets := packetsAfter
       cells := (cells.asSInt + changeCells.resize(15 bits)).asUInt
     }
+    /** `packetsAfter` is 0, without its carry */
+    val empties = Follows(~changePackets.resize(c.countWidth bits).asUInt, packets)
     val empty = RegInit(True)
-    when(changes)(empty := packetsAfter === 0)
-    val emptied = RegInit(False)
-    emptied := False
-    when(changes && gone)(emptied := packetsAfter === 0)
+    when(changes)(empty := empties)
+    val emptied = RegNext(changes && gone && empties) init False
 
     val excess = Reg(UInt(15 bits)) init 0
     val beyond = cells.resize(16 bits).asSInt - io.reserve(q).resize(16 bits).asSInt
@@ -148,8 +147,14 @@ class Backlog(c: WeirConfig) extends Component {
   io.held := held
 
   val grouped = c.jumbo generate new Area {
+    /** in all queues, by what they have changed by: their counts are near to Admit */
     val frames = Reg(UInt(c.countWidth bits)) init 0
-    when(framesChanged)(frames := queues.map(_.groups.count).reduceBalancedTree(_ + _))
+    private val change = Reg(SInt(4 + log2Up(c.queues) bits))
+    load(framesChange) {
+      change := queues.map(_.groups.changeLess.resize(widthOf(change))).reduceBalancedTree(_ + _) +
+        S(c.queues, widthOf(change) bits) - io.joined.valid.asUInt.resize(widthOf(change)).asSInt
+    }
+    when(framesChanged)(frames := (frames.asSInt + change.resize(c.countWidth)).asUInt)
     /** jumbo frames in transit that have lost all packets are frames without one */
     private val excess = held.resize(c.countWidth + 1) - frames.resize(c.countWidth + 1)
     val count = RegNext(excess.msb ? U(0, c.countWidth bits) | excess.resize(c.countWidth)) init 0

@@ -4,7 +4,7 @@ import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.Admit
+import weir.aqm.{Admit, PerQueue}
 import weir.buffer.Arrival
 
 /** Admit of a core with jumbo frames: every arrival, header or packet of a jumbo frame in transit included, leads
@@ -113,6 +113,8 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   private def outcome(): Unit = {
     assert(dut.io.enter.valid === (history.head.valid && !history.head.member))
     assert((link.valid ^ dut.io.free.valid) === decided.valid && !(link.valid && dut.io.free.valid))
+    assert(dut.io.enters === PerQueue.select(c.queues, dut.io.enter.valid, dut.io.enter.queue))
+    assert(dut.io.refunds === PerQueue.select(c.queues, dut.io.refund.valid, dut.io.refund.queue))
     // links are two cycles apart or more: Parking's `leaves` counts on it
     when(settled)(assert(!(link.valid && before(link.valid))))
     assert(dut.io.refund.valid === (dut.io.free.valid && !decided.member))

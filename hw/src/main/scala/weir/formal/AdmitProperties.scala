@@ -132,6 +132,8 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
     // one outcome
     assert(dut.io.commit.valid === decided.valid && dut.io.event.valid === decided.valid)
     assert((link.valid ^ dut.io.free.valid) === decided.valid && !(link.valid && dut.io.free.valid))
+    assert(dut.io.enters === PerQueue.select(c.queues, dut.io.enter.valid, dut.io.enter.queue))
+    assert(dut.io.refunds === PerQueue.select(c.queues, dut.io.refund.valid, dut.io.refund.queue))
     // links are two cycles apart or more: Parking's `leaves` counts on it
     when(settled)(assert(!(link.valid && before(link.valid))))
     assert(dut.io.refund.valid === dut.io.free.valid)

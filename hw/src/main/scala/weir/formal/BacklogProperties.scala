@@ -32,6 +32,7 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
   }
   val enter, refund, leave = any(Flow(BacklogChange(c)))
   dut.io.enter << enter
+  dut.io.enters := PerQueue.select(c.queues, enter.valid, enter.queue)
   dut.io.refund << refund
   dut.io.refunds := PerQueue.select(c.queues, refund.valid, refund.queue)
   dut.io.leave << leave
