@@ -5,7 +5,7 @@ import spinal.lib._
 import weir.{DeepFifo, Loaded, ShortFifo, WeirConfig}
 import weir.buffer._
 import weir.frame.{MarkWords, RewriteBeat, RewriteInfo}
-import weir.jumbo.{PackEntry, PackGroup, PackWord}
+import weir.jumbo.{Half, PackEntry, PackGroup, PackWord}
 
 /** Reads granted packets out of the buffer, beat by beat, and gives their cells back.
   *
@@ -75,6 +75,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
   case class Word() extends Bundle {
     val data = Bits(c.wordWidth bits)
     val label = Label()
+    /** for Pack: the last word, of no more than 8 bytes */
+    val half = c.jumbo generate Bool()
   }
 
   /** Packets to be read: two; or those of two frames (no packet of a jumbo frame takes fewer than 24 bytes: 383 each), or of 1248 beats
@@ -194,6 +196,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
       fifo.io.push.valid := marking.io.marked.valid
       fifo.io.push.data := marking.io.marked.payload
       fifo.io.push.label := RegNextWhen(label, io.word.valid)
+      fifo.io.push.half := RegNextWhen(label.last && Half(label.lastBytes), io.word.valid)
     } else {
       fifo.io.push.valid := io.word.valid
       fifo.io.push.data := io.word.payload
@@ -233,6 +236,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
       to.first := from.label.first
       to.last := from.label.last
       to.lastBytes := from.label.lastBytes
+      to.half := from.half
     }
     val sums = new Sums(c)
     sums.io.departure << io.departure

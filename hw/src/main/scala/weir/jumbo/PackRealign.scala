@@ -200,5 +200,6 @@ class PackRealign(c: WeirConfig) extends Component {
   io.packed.transit := turned.valid && stage.transit
   io.packed.last := turned.valid ? stage.last | io.word.last
   io.packed.lastBytes := turned.valid ? stage.lastBytes | io.word.lastBytes
+  io.packed.half := turned.valid ? (stage.last && Half(stage.lastBytes)) | io.word.half
   io.busy := frame.open || turned.valid || turned.rest
 }
