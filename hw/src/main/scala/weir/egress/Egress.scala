@@ -279,13 +279,22 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     private val stays = left + (comes ? beats.resize(14) | U(0, 14 bits))
     private val shrinks = left + (comes ? others.resize(14) | U((1 << 14) - 1, 14 bits))
     left := io.leaves ? shrinks | stays
-    private def covers(beats: UInt): Bool = {
-      val fours = beats >> 2
-      val short = Mux(io.grouped >= long, fours >= io.grouped +^ U(around / 4), fours >= io.grouped +^ U(alone / 4))
-      Mux(io.grouped > (most - around) / 4, beats >= most, short)
+    /** `beats` less so many */
+    private val lessened = Seq(alone, around, most).map(base =>
+      base -> Loaded(c, (length.resize(c.lengthWidth + 1).asSInt + (7 - 8 * base)) >> 3, sent)).toMap
+    /** `left` of the next cycle is no less than `reach` = `base` + 4 · `sharing`: by the sign of their difference, with one carry chain from registers */
+    private def reaches(leaves: Boolean, base: Int, sharing: UInt): Bool = {
+      val width = c.countWidth + 4
+      val rows = Seq(left.resize(width).asBits, (comes ? lessened(base) | S(-base, 12 bits)).resize(width).asBits, ~(sharing << 2).resize(width).asBits)
+      val sums = rows.reduce(_ ^ _)
+      val carries = rows.combinations(2).map(_.reduce(_ & _)).reduce(_ | _) |<< 1
+      // -x is ~x + 1, and the beat that leaves takes that one
+      !((sums ## True).asUInt + (carries ## Bool(!leaves)).asUInt).msb
     }
+    private def covers(leaves: Boolean): Bool = Mux(io.grouped > (most - around) / 4, reaches(leaves, most, U(0, c.countWidth bits)),
+      Mux(io.grouped >= long, reaches(leaves, around, io.grouped), reaches(leaves, alone, io.grouped)))
     // from a register: behind it are the scheduler and the queues
-    val enough = RegNext(Mux(io.leaves, covers(shrinks), covers(stays))) init True
+    val enough = RegNext(Mux(io.leaves, covers(leaves = true), covers(leaves = false))) init True
     /** `left` is not on its way; any departure counts as a frame's last */
     val few = !enough && !io.departure.valid && !io.sent.valid && !comes && io.entriesFit
   }
