@@ -229,7 +229,7 @@ MUTANTS = (
     Mutant("Spacing", "what stalls goes early when nothing hurries it any more", "(looking_due || hurries)", "1'b1"),
     Mutant("Spacing", "what stalls is hurried no more", "(looking_due || hurries)", "looking_due"),
     Mutant("Spacing", "a lane's head is never hurried", "(looking_becomesDue || hurries)", "looking_becomesDue"),
-    Mutant("Spacing", "two go in two cycles", "looking_opens <= ((looking_mayNext && (! goes)) && (! looking_gone))", "looking_opens <= (looking_mayNext && (! goes))"),
+    Mutant("Spacing", "two go in two cycles", "((! goes) && (! looking_gone))", "(! goes)"),
     Mutant("Spacing", "every packet begins a jumbo frame", "coming_begins = (coming_entry3_inner && coming_entry3_first)",
            "coming_begins = coming_entry3_inner"),
     Mutant("Sums", "a dropped packet counts", "sums_packets <= ((departure_payload_first ? 9'h0 : sums_packets) + _zz_sums_packets)",
