@@ -128,8 +128,9 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
 
     /** few chains wait to be given back */
     val freed = RegInit(True)
-    val starting = !active && jobs.pop.valid && credit.free && freed
-    jobs.pop.ready := starting
+    // whether there is one is known late, for a packet may begin in the cycle of its departure
+    jobs.pop.ready := !active && credit.free && freed
+    val starting = jobs.pop.fire
     private val ends = jobs.pop.lastBytes === 0
     val lastWord = Mux(even, left === 2, left === 1)
     val cellEnd = index.andR
