@@ -294,7 +294,7 @@ MUTANTS = (
     Mutant("Store", "no word waits behind a whole cell", "(packet_payload_index != 2'b11)", "1'b1"),
     Mutant("TransitPatch", "places come round after 4096 bytes", "(! place_quad[9])", "1'b1"),
     Mutant("TransitPatch", "one packet more is cleared", "place_one = (place_left != 9'h0)", "place_one = 1'b1"),
-    Mutant("TransitPatch", "what a total length loses is added", "(place_total[0] ? 16'hffff : 16'h0)", "16'h0"),
+    Mutant("TransitPatch", "what a total length loses is added", "(_zz_place_total ? 16'hffff : 16'h0)", "16'h0"),
     Mutant("TransitPatch", "a beat clears one entry at most", "place_two = (9'h001 < place_left)", "place_two = 1'b0"),
     Mutant("TransitPatch", "entries that have been cleared count as left", "place_left <= (((_zz_place_left &",
            "place_left <= ((1'b1 ? place_left : (_zz_place_left &"),
