@@ -26,6 +26,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     val departure = slave(Flow(Departure(c)))
     /** with a departure that is not discarded */
     val kept = in Bool ()
+    /** with one that is a frame */
+    val alone = c.jumbo generate (in Bool ())
     val room = out Bool ()
     /** what is granted keeps the line busy for as long as a group's packets may need to be discarded, or as long as it can */
     val covered = out Bool ()
@@ -246,12 +248,11 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     io.sent << sums.io.sent
     /** of all frames that are granted */
     val groups = new DeepFifo(PackGroup(c), 1 << log2Up(frames))
-    val single = io.kept && io.departure.first && io.departure.last
     /** a cycle later than the departure, and three before its first word. A group of several comes later after its last departure, and before the next departure: never both */
-    private val alone = RegNext(single) init False
-    groups.io.push.valid := alone || sums.io.group.valid
+    private val single = RegNext(io.alone) init False
+    groups.io.push.valid := single || sums.io.group.valid
     groups.io.push.payload := sums.io.group.payload
-    when(alone)(groups.io.push.grouped := False)
+    when(single)(groups.io.push.grouped := False)
     // its first word is two cycles away: what depends on the group starts from flip-flops
     io.group << groups.io.pop.m2sPipe()
     gone := io.left
@@ -267,7 +268,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
   val reach = c.jumbo generate new Area {
     private val (alone, around, long) = (32, 96, 64)
     private val most = 1248
-    val sent = packing.single || io.sent.valid
+    val sent = io.alone || io.sent.valid
     private val length = io.sent.valid ? io.sent.payload | io.departure.descriptor.length
     /** of a frame that was granted */
     val comes = RegNext(sent) init False
