@@ -47,7 +47,7 @@ class Bench:
         self.groups = Source(dut.clk, dut.group_valid, dut.group_ready, fields, self.rng, self.late)
         fields = {name: getattr(dut, f"entry_payload_{name}") for name in ("length", "spacing")}
         self.entries = Source(dut.clk, dut.entry_valid, dut.entry_ready, fields, self.rng, self.late)
-        fields = {name: getattr(dut, f"word_payload_{name}") for name in ("data", "first", "last", "lastBytes")}
+        fields = {name: getattr(dut, f"word_payload_{name}") for name in ("data", "first", "last", "lastBytes", "half")}
         self.words = Source(dut.clk, dut.word_valid, dut.word_ready, fields, self.rng, self.gap)
         fields = {name: getattr(dut, f"beat_payload_{name}") for name in ("tdata", "tkeep", "tlast", "tuser")}
         self.sink = Sink(dut.clk, dut.rst, dut.beat_valid, dut.beat_ready, fields, self.rng, self.stall)

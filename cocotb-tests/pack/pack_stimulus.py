@@ -34,7 +34,8 @@ def words_of(frame: bytes, rng: random.Random) -> list[Item]:
         last = at + 16 >= len(frame)
         data = int.from_bytes(part + rng.randbytes(16 - len(part)), "little")
         size = len(part) % 16 if last else rng.randrange(16)
-        words.append({"data": data, "first": int(at == 0), "last": int(last), "lastBytes": size})
+        half = int(last and 0 < size <= 8)
+        words.append({"data": data, "first": int(at == 0), "last": int(last), "lastBytes": size, "half": half})
     return words
 
 

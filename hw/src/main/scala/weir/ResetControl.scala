@@ -44,6 +44,9 @@ class ResetControl extends Component {
     resetting := count =/= 1
   }
 
+  /** either, from a register: behind it are the scheduler and all that follows a grant */
+  val busy = RegNext(waiting.getAheadValue() || resetting.getAheadValue()) init False
+
   io.reset := resetting
-  io.busy := waiting || io.reset
+  io.busy := busy
 }

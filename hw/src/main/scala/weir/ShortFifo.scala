@@ -37,9 +37,9 @@ class ShortFifo[T <: Data](payload: HardType[T], val depth: Int) extends Compone
   words.write(writeAt, io.push.payload, io.push.valid && !full)
   when(stores)(writeAt := writeAt + 1)
   when(takes)(readAt := readAt + 1)
-  when(stores && !takes)(count := count + 1)
-  when(takes && !stores)(count := count - 1)
-  // that something is taken is known last: it only chooses
+  // that something comes, or is taken, is known last: it only chooses
+  private val adds = io.push.valid && !full
+  count := Mux(io.pop.ready, Mux(none || adds, count, count - 1), Mux(adds, count + 1, count))
   none := Mux(io.pop.ready, none || count === 1 && !io.push.valid, none && !io.push.valid)
   full := !io.pop.ready && (full || io.push.valid && count === depth - 1)
 }

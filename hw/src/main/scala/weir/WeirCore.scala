@@ -411,7 +411,7 @@ class WeirCore(c: WeirConfig) extends Component {
     val burst = RegNext(config.shaperBurst)
     val changed = RegNext(cost =/= config.shaperCost || burst =/= config.shaperBurst) init False
     shape.io.applied := changed
-    shape.io.charge.valid := release.io.kept && release.io.released.first && release.io.released.last
+    shape.io.charge.valid := release.io.alone
     shape.io.charge.payload := release.io.released.descriptor.length
     if (c.jumbo) {
       schedule.io.sent << egress.io.sent
@@ -424,6 +424,7 @@ class WeirCore(c: WeirConfig) extends Component {
     egress.io.grant << schedule.io.grant
     egress.io.departure << release.io.released
     egress.io.kept := release.io.kept
+    if (c.jumbo) egress.io.alone := release.io.alone
     cells.io.read << egress.io.read
     egress.io.word << cells.io.word
     freeList.io.lookup << egress.io.lookup

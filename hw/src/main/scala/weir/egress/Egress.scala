@@ -5,7 +5,7 @@ import spinal.lib._
 import weir.{DeepFifo, Loaded, ShortFifo, WeirConfig}
 import weir.buffer._
 import weir.frame.{MarkWords, RewriteBeat, RewriteInfo}
-import weir.jumbo.{PackEntry, PackGroup, PackWord}
+import weir.jumbo.{Half, PackEntry, PackGroup, PackWord}
 
 /** Reads granted packets out of the buffer, beat by beat, and gives their cells back.
   *
@@ -26,6 +26,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     val departure = slave(Flow(Departure(c)))
     /** with a departure that is not discarded */
     val kept = in Bool ()
+    /** with one that is a frame */
+    val alone = c.jumbo generate (in Bool ())
     val room = out Bool ()
     /** what is granted keeps the line busy for as long as a group's packets may need to be discarded, or as long as it can */
     val covered = out Bool ()
@@ -75,6 +77,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
   case class Word() extends Bundle {
     val data = Bits(c.wordWidth bits)
     val label = Label()
+    /** for Pack: the last word, of no more than 8 bytes */
+    val half = c.jumbo generate Bool()
   }
 
   /** Packets to be read: two; or those of two frames (no packet of a jumbo frame takes fewer than 24 bytes: 383 each), or of 1248 beats
@@ -126,8 +130,9 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
 
     /** few chains wait to be given back */
     val freed = RegInit(True)
-    val starting = !active && jobs.pop.valid && credit.free && freed
-    jobs.pop.ready := starting
+    // whether there is one is known late, for a packet may begin in the cycle of its departure
+    jobs.pop.ready := !active && credit.free && freed
+    val starting = jobs.pop.fire
     private val ends = jobs.pop.lastBytes === 0
     val lastWord = Mux(even, left === 2, left === 1)
     val cellEnd = index.andR
@@ -194,6 +199,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
       fifo.io.push.valid := marking.io.marked.valid
       fifo.io.push.data := marking.io.marked.payload
       fifo.io.push.label := RegNextWhen(label, io.word.valid)
+      fifo.io.push.half := RegNextWhen(label.last && Half(label.lastBytes), io.word.valid)
     } else {
       fifo.io.push.valid := io.word.valid
       fifo.io.push.data := io.word.payload
@@ -233,6 +239,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
       to.first := from.label.first
       to.last := from.label.last
       to.lastBytes := from.label.lastBytes
+      to.half := from.half
     }
     val sums = new Sums(c)
     sums.io.departure << io.departure
@@ -241,12 +248,11 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     io.sent << sums.io.sent
     /** of all frames that are granted */
     val groups = new DeepFifo(PackGroup(c), 1 << log2Up(frames))
-    val single = io.kept && io.departure.first && io.departure.last
     /** a cycle later than the departure, and three before its first word. A group of several comes later after its last departure, and before the next departure: never both */
-    private val alone = RegNext(single) init False
-    groups.io.push.valid := alone || sums.io.group.valid
+    private val single = RegNext(io.alone) init False
+    groups.io.push.valid := single || sums.io.group.valid
     groups.io.push.payload := sums.io.group.payload
-    when(alone)(groups.io.push.grouped := False)
+    when(single)(groups.io.push.grouped := False)
     // its first word is two cycles away: what depends on the group starts from flip-flops
     io.group << groups.io.pop.m2sPipe()
     gone := io.left
@@ -262,7 +268,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
   val reach = c.jumbo generate new Area {
     private val (alone, around, long) = (32, 96, 64)
     private val most = 1248
-    val sent = packing.single || io.sent.valid
+    val sent = io.alone || io.sent.valid
     private val length = io.sent.valid ? io.sent.payload | io.departure.descriptor.length
     /** of a frame that was granted */
     val comes = RegNext(sent) init False
@@ -275,13 +281,22 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     private val stays = left + (comes ? beats.resize(14) | U(0, 14 bits))
     private val shrinks = left + (comes ? others.resize(14) | U((1 << 14) - 1, 14 bits))
     left := io.leaves ? shrinks | stays
-    private def covers(beats: UInt): Bool = {
-      val fours = beats >> 2
-      val short = Mux(io.grouped >= long, fours >= io.grouped +^ U(around / 4), fours >= io.grouped +^ U(alone / 4))
-      Mux(io.grouped > (most - around) / 4, beats >= most, short)
+    /** `beats` less so many */
+    private val lessened = Seq(alone, around, most).map(base =>
+      base -> Loaded(c, (length.resize(c.lengthWidth + 1).asSInt + (7 - 8 * base)) >> 3, sent)).toMap
+    /** `left` of the next cycle is no less than `reach` = `base` + 4 · `sharing`: by the sign of their difference, with one carry chain from registers */
+    private def reaches(leaves: Boolean, base: Int, sharing: UInt): Bool = {
+      val width = c.countWidth + 4
+      val rows = Seq(left.resize(width).asBits, (comes ? lessened(base) | S(-base, 12 bits)).resize(width).asBits, ~(sharing << 2).resize(width).asBits)
+      val sums = rows.reduce(_ ^ _)
+      val carries = rows.combinations(2).map(_.reduce(_ & _)).reduce(_ | _) |<< 1
+      // -x is ~x + 1, and the beat that leaves takes that one
+      !((sums ## True).asUInt + (carries ## Bool(!leaves)).asUInt).msb
     }
+    private def covers(leaves: Boolean): Bool = Mux(io.grouped > (most - around) / 4, reaches(leaves, most, U(0, c.countWidth bits)),
+      Mux(io.grouped >= long, reaches(leaves, around, io.grouped), reaches(leaves, alone, io.grouped)))
     // from a register: behind it are the scheduler and the queues
-    val enough = RegNext(Mux(io.leaves, covers(shrinks), covers(stays))) init True
+    val enough = RegNext(Mux(io.leaves, covers(leaves = true), covers(leaves = false))) init True
     /** `left` is not on its way; any departure counts as a frame's last */
     val few = !enough && !io.departure.valid && !io.sent.valid && !comes && io.entriesFit
   }

@@ -39,6 +39,8 @@ class Release(c: WeirConfig) extends Component {
     val released = master(Flow(Departure(c)))
     /** one that is not discarded is released: known earlier than that */
     val kept = out Bool ()
+    /** so is one that is a frame */
+    val alone = out Bool ()
     val busy = out Bool ()
     /** nothing of this queue is on its way from its grant */
     val settled = out(Bits(c.queues bits))
@@ -196,6 +198,8 @@ class Release(c: WeirConfig) extends Component {
     io.released.sent := Mux(valid, decided.sent, follows.sent && !dead)
     io.released.cause := Mux(valid, decided.cause, follows.cause)
     io.kept := keepsDecided || (keepsNext && !dead)
+    // never both
+    io.alone := (keepsDecided && held.departure.first && held.departure.last) || (keepsNext && !dead && came.first && came.last)
     io.holding := waits || held.waiting || valid
     io.busy := held.waiting || valid || io.walking
     for (q <- 0 until c.queues) {
@@ -206,6 +210,7 @@ class Release(c: WeirConfig) extends Component {
   } else {
     io.released << came
     io.kept := came.valid && !came.discard
+    io.alone := io.kept && came.first && came.last
     io.busy := io.walking
     io.holding := False
     io.settled := B(c.queues bits, default -> True)

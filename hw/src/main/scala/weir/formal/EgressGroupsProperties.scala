@@ -69,6 +69,7 @@ class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String])
   departure.valid := group.departs
   departure.discard.removeAssignments() := group.drops
   dut.io.kept := dut.io.departure.valid && !dut.io.departure.discard
+  dut.io.alone := dut.io.kept && dut.io.departure.first && dut.io.departure.last
   departure.refused.removeAssignments() := group.refused
   departure.sent.removeAssignments() := group.sent
   departure.first.removeAssignments() := group.first

@@ -67,8 +67,8 @@ class Pack(c: WeirConfig) extends Component {
     /** what goes before the word is being sent; the word is a jumbo frame's in transit, and has not been begun */
     val prefixing, starts = Reg(Bool())
     val bytes = word.lastBytes
-    val short = word.last && bytes =/= 0 && bytes <= 8
-    val ends = !prefixing && (upper || short)
+    /** the next beat is the word's last one; so it is, and the word the frame's last one: in registers, for Egress is far and grants follow */
+    val ends, finishes = RegInit(False)
 
     /** jumbo frames in transit of which enough words are there, and that have not been begun; no more than `patches` takes */
     val ready = Reg(UInt(7 bits)) init 0
@@ -116,14 +116,21 @@ class Pack(c: WeirConfig) extends Component {
       starts := False
       when(prefix.last)(prefixing := False)
     }
+    when(sent.fire && !ends) {
+      val next = prefixing ? (prefix.last && (prefix.joint || word.half)) | True
+      ends := next
+      finishes := next && word.last
+    }
     when(waiting.io.pop.ready) {
+      ends := waiting.io.pop.half && !waiting.io.pop.jumbo
+      finishes := waiting.io.pop.valid && waiting.io.pop.half && !waiting.io.pop.jumbo
       prefixing := waiting.io.pop.jumbo
       starts := waiting.io.pop.transit
     }
     io.beat << sent.m2sPipe()
   }
 
-  io.left := beats.word.fire && beats.word.last
+  io.left := beats.finishes && beats.sent.ready
   io.leaves := beats.sent.fire
   io.done := RegNext(io.beat.fire && io.beat.tlast) init False
   io.busy := realign.io.busy || header.io.active || table.io.busy || waiting.io.busy || beats.word.valid ||

@@ -49,6 +49,8 @@ case class PackWord(c: WeirConfig) extends Bundle {
   val first, last = Bool()
   /** bytes of the last word, 0 = 16 */
   val lastBytes = UInt(4 bits)
+  /** it is the last, and of no more than 8 bytes: told with it, for what follows from it is long */
+  val half = Bool()
 }
 
 /** Numbers of the wire format; taken when a group is. */
@@ -67,6 +69,13 @@ case class PackedWord(c: WeirConfig) extends Bundle {
   val last = Bool()
   /** bytes of the last word, 0 = 16 */
   val lastBytes = UInt(4 bits)
+  /** it is one beat: the last, of no more than 8 bytes */
+  val half = Bool()
+}
+
+/** A last word's bytes, 0 = 16, are no more than 8. */
+object Half {
+  def apply(lastBytes: UInt): Bool = lastBytes =/= 0 && lastBytes <= 8
 }
 
 /** A beat of a jumbo frame's header and table. */

@@ -77,8 +77,9 @@ class PackRealign(c: WeirConfig) extends Component {
     val turn = Reg(UInt(4 bits))
     /** bytes left of the words before */
     val fill = Reg(UInt(4 bits))
-    /** words that are needed before the frame is begun */
+    /** words that are needed before the frame is begun; it is one, it is not 0 */
     val needed = Reg(UInt(8 bits))
+    val needsOne, needs = Reg(Bool())
 
     val ends = io.word.last && isLast
     /** bytes of the word that stay */
@@ -104,7 +105,9 @@ class PackRealign(c: WeirConfig) extends Component {
         isLast := left === 2
         turn := turn + io.word.lastBytes + headerTurn(tags)
       }
-      when(needed =/= 0)(needed := needed - 1)
+      when(needs)(needed := needed - 1)
+      needsOne := needed === 2
+      when(needsOne)(needs := False)
     }
     private val group = io.group.payload
     /** the packets begin in the upper half of a beat */
@@ -118,6 +121,8 @@ class PackRealign(c: WeirConfig) extends Component {
       fill := start
       turn := start + headerTurn(group.tags)
       needed := 3
+      needsOne := False
+      needs := True
       // Behind two tags a packet of 27 bytes has four words for 3 7/8 beats with its entry.
       when(group.tags === 2)(needed := (group.packets >> 3) + U(3, needed.getWidth bits))
       // A table that comes in words costs a quarter of a word a packet, a packet of 20 bytes has three words for 2 1/2 beats.
@@ -134,7 +139,7 @@ class PackRealign(c: WeirConfig) extends Component {
     io.headerWord.valid := takes && io.headerMay
     io.headerWord.index := place
     io.headerWord.data := io.word.data
-    private val enough = takes && needed =/= 0 && (needed === 1 || ends)
+    private val enough = takes && (needsOne || needs && ends)
     io.enough := enough && !frame.transit
     io.enoughTransit := enough && frame.transit
   }
@@ -200,5 +205,6 @@ class PackRealign(c: WeirConfig) extends Component {
   io.packed.transit := turned.valid && stage.transit
   io.packed.last := turned.valid ? stage.last | io.word.last
   io.packed.lastBytes := turned.valid ? stage.lastBytes | io.word.lastBytes
+  io.packed.half := turned.valid ? (stage.last && Half(stage.lastBytes)) | io.word.half
   io.busy := frame.open || turned.valid || turned.rest
 }

@@ -221,7 +221,9 @@ class Spacing(c: WeirConfig) extends Component {
     val lane = stages(3).lane
     /** It is due, or in a hurry; and none has just gone. In registers: many have to know in the same cycle that it goes, or that it stalls. */
     val may, opens = RegInit(False)
-    private val mayNext = stalls ? (due || hurries) | (stages(2).valid && (becomesDue || hurries))
+    private val again = due || hurries
+    private val ready = stages(2).valid && (becomesDue || hurries)
+    private val mayNext = stalls ? again | ready
     may := mayNext
     when(may) {
       hot := stages(3).mask
@@ -230,7 +232,8 @@ class Spacing(c: WeirConfig) extends Component {
 
     /** one in three cycles */
     private val gone = RegNext(goes) init False
-    opens := mayNext && !goes && !gone
+    // `mayNext`, for looks stall if one may and none goes
+    opens := !goes && !gone && (may ? again | ready)
     goes := opens && io.popReady
     stalls := may && !goes
     heads.write(swept ? lane | sweep, swept ? found.next | sweep.resized, goes || !swept)
@@ -254,9 +257,12 @@ class Spacing(c: WeirConfig) extends Component {
   val resting = new Area {
     private val calm = Reg(UInt(7 bits)) init 0
     private val best = Reg(c.time)
+    /** 64 ns before `best` */
+    private val before = Reg(c.time)
     private val some = RegInit(False)
-    private val distance = RegNextWhen(best - io.nowNs, active)
-    private val near = asleep && some && (distance.msb || distance < 64)
+    private val passed = RegNextWhen((best - io.nowNs).msb, active)
+    private val soon = RegNextWhen((before - io.nowNs).msb, active)
+    private val near = asleep && some && (passed || soon)
     private val disturbed = comes || coming.steps.passed.orR || looking.may || near || hurry && count =/= 0
     private val waits = looking.valid && !looking.due
     when(calm < 64) {
@@ -264,6 +270,7 @@ class Spacing(c: WeirConfig) extends Component {
     } elsewhen (waits && (!some || (looking.found.dueNs - best).msb)) {
       some := True
       best := looking.found.dueNs
+      before := looking.found.dueNs - 64
     }
     when(!calm.andR)(calm := calm + 1)
     when(calm.andR)(asleep := True)

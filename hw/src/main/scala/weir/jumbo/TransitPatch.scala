@@ -46,13 +46,17 @@ class TransitPatch(c: WeirConfig) extends Component {
     private val ip = job.tags +^ U(3, 3 bits)
     /** of the frame whose beats are counted: the beat's lower and upper quad is an entry, the outer IPv4 header's total length, its checksum */
     val entry, total, sum = Reg(Bits(2 bits)) init 0
+    /** what is added to them: `removed`, or its complement for a total length */
+    val addends = Vec.fill(2)(Reg(UInt(16 bits)))
     when(io.fire) {
       when(!quad.msb) {
         val low = quad + 2
         val quads = Seq(low, low | 1)
         quad := low
         entry := quads.map(active && _ >= start).asBits()
-        total := quads.map(active && job.l3 && _ === ip + 1).asBits()
+        val totals = quads.map(active && job.l3 && _ === ip + 1)
+        total := totals.asBits()
+        for ((addend, isTotal) <- addends.zip(totals)) addend := job.removed.resize(16) ^ U(16 bits, default -> isTotal)
         sum := quads.map(active && job.l3 && _ === ip + 3).asBits()
       }
       when(io.opens) {
@@ -77,7 +81,7 @@ class TransitPatch(c: WeirConfig) extends Component {
     val removed = job.removed.resize(16)
     // end-around carry; 0xFFFF is 0. A total length is corrected by the same adder: less is the complement, and one more
     val plain = field + removed
-    val carried = ((field @@ True) +^ ((removed ^ U(16 bits, default -> place.total(upper))) @@ True)) >> 1
+    val carried = ((field @@ True) +^ (place.addends(upper) @@ True)) >> 1
     val more = isTotal || isSum && carried.msb
     def where(enable: Bool, value: UInt) = value & U(16 bits, default -> enable)
     val result = where(more, carried(15 downto 0)) | where(isSum && !carried.msb, plain) | where(!isTotal && !isSum, field)
