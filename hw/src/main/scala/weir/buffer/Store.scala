@@ -241,7 +241,9 @@ class Store(c: WeirConfig) extends Component {
   val event = new Area {
     val valid = RegNext(ended && !io.end.inner || jumbo.ends) init False
     private val now = IngressEvent(c)
-    now.end := Mux(good && !committed, U(FrameEnd.overflow, 3 bits), io.end.kind)
+    /** a good frame, if no jumbo frame's packet, is not kept: without asking whether one ends, which is known as late as `failed` */
+    private val overflows = good && (!io.room || failed)
+    now.end := Mux(overflows, U(FrameEnd.overflow, 3 bits), io.end.kind)
     now.bytes := io.end.bytes
     now.wireBytes := io.end.bytes
     now.packets := 1
@@ -264,7 +266,7 @@ class Store(c: WeirConfig) extends Component {
     io.event.payload := Loaded(c, now, ended && !io.end.inner || jumbo.ends)
     if (c.jumbo) {
       def late(kind: UInt) = kind === FrameEnd.overflow || kind === FrameEnd.malformed
-      val lost = ended && !io.end.inner && (good && !committed || late(io.end.kind))
+      val lost = ended && !io.end.inner && (overflows || late(io.end.kind))
       io.voids := RegNext(Mux(jumbo.ends, jumbo.end.kind === FrameEnd.good || late(jumbo.end.kind), lost)) init False
     }
   }
