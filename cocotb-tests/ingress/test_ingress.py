@@ -77,7 +77,7 @@ class Bench:
 
     async def _monitor(self) -> None:
         dut = self.dut
-        word = {name: getattr(dut, f"word_payload_{name}") for name in ("data", "first", "cellStart", "index", "last")}
+        word = {name: getattr(dut, f"word_payload_{name}") for name in ("data", "first", "index", "last")}
         end = {
             name: getattr(dut, f"end_payload_{name}")
             for name in (
@@ -180,7 +180,7 @@ def check_frame(beats: Sequence[tuple[int, Item]], received: Received, config: C
     for place, ((number, last), (at, word)) in enumerate(zip(words, received.words, strict=True)):
         assert at == cycles[number] + LATENCY
         assert word["first"] == (place == 0) and word["last"] == last
-        assert word["index"] == place % 4 and word["cellStart"] == (place % 4 == 0)
+        assert word["index"] == place % 4
 
     assert len(received.hints) == 1, f"{len(received.hints)} hints"
     hint_cycle, hint = received.hints[0]

@@ -118,7 +118,7 @@ class Bench:
             last = n == len(frame.data) - 1 and not frame.silent
             dut.packet_valid.value, dut.packet_payload_data.value = 1, value
             dut.packet_payload_first.value, dut.packet_payload_last.value = int(n == 0), int(last)
-            dut.packet_payload_cellStart.value, dut.packet_payload_index.value = int(n % 4 == 0), n % 4
+            dut.packet_payload_index.value = n % 4
             if n % 4 == 0:
                 lacking = rng.random() < self.exhausted
                 if not lacking and rng.random() < self.shortage:
@@ -275,7 +275,7 @@ async def _words_only(bench: Bench, packet: Frame) -> None:
     for n, value in enumerate(packet.data):
         dut.packet_valid.value, dut.packet_payload_data.value = 1, value
         dut.packet_payload_first.value, dut.packet_payload_last.value = int(n == 0), 0
-        dut.packet_payload_cellStart.value, dut.packet_payload_index.value = int(n % 4 == 0), n % 4
+        dut.packet_payload_index.value = n % 4
         if n % 4 == 0:
             packet.mine.append(bench.next_cell)
         assert await bench.step()
@@ -290,7 +290,7 @@ async def _last_with_end(
     n = len(packet.data) - 1
     dut.packet_valid.value, dut.packet_payload_data.value = 1, packet.data[n]
     dut.packet_payload_first.value, dut.packet_payload_last.value = int(n == 0), 1
-    dut.packet_payload_cellStart.value, dut.packet_payload_index.value = int(n % 4 == 0), n % 4
+    dut.packet_payload_index.value = n % 4
     if n % 4 == 0:
         packet.mine.append(bench.next_cell)
     bench.end(packet, full)

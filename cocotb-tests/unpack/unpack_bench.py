@@ -18,7 +18,7 @@ from weir_sim.jumbo.wire import JumboFormat, Malformed, dissect, split, waits_ns
 
 OVERFLOW, MALFORMED = 4, 5
 META = ("length", "queue", "ecn", "ipVersion", "ipOffset", "exempt")
-WORD = ("first", "last", "index", "cellStart")
+WORD = ("first", "last", "index")
 BYTES_MAX = (1 << 24) - 1
 GAP_CYCLES = 3
 """preamble 8, FCS 4, gap 12 bytes between frames on the wire, at 8 bytes a cycle"""
@@ -222,7 +222,6 @@ class Bench:
                 "first": int(at == 0),
                 "last": int(last),
                 "index": n // 2 % 4,
-                "cellStart": int(n // 2 % 4 == 0),
             }
         return word, sent if last else None
 

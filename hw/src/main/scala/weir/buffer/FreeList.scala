@@ -22,7 +22,7 @@ import weir.{Whenever, WeirConfig}
   */
 class FreeList(c: WeirConfig) extends Component {
   val io = new Bundle {
-    /** the next free cell, if `available` */
+    /** the next free cell, if `available`: from a register, too */
     val cell = out(c.cellId)
     val available = out Bool ()
     /** from a register: there is one, or none at all; otherwise one is on its way */
@@ -78,16 +78,11 @@ class FreeList(c: WeirConfig) extends Component {
     val last = Reg(c.cellId) init 0
     val reading = RegInit(False)
 
-    /** `last` is the sentinel, as compared a cycle ahead; not known in the cycle after `last` was read */
-    val atTail = RegInit(False)
-    val compared = RegInit(True)
     val linked = sweep.done || last < sweep.cell
     val read = !slot && !reading && known =/= 3 && last =/= tail && linked && !io.rollback.valid
     reading := read
 
     io.cell := cells(0)
-    // cells before `last` are not the sentinel
-    io.available := known(1) || (known(0) && compared && !atTail)
   }
 
   val port = new Area {
@@ -111,22 +106,20 @@ class FreeList(c: WeirConfig) extends Component {
       known := Mux(io.take, less, kept)
     }
     when(arrived)(allocate.last := port.data)
-    allocate.compared := !arrived
-    allocate.atTail := allocate.last === tail
-    // a chain that is given back, or a cell that was taken, had been before it
-    when(io.free.valid || io.rollback.valid) {
-      allocate.compared := True
-      allocate.atTail := False
-    }
     when(io.rollback.valid) {
       allocate.cells(0) := io.rollback.first
       allocate.known := 1
       allocate.last := io.rollback.first
       allocate.reading := False
     }
+    // Cells before `last` are not the sentinel, nor is any before which a chain is given back, nor one that was taken. `last` is compared a cycle ahead:
+    // that of a cell that was just read is not known.
     private def tells(known: UInt) = known(1) || known(0) && (!arrived || io.free.valid)
+    private def hands(known: UInt) = known(1) || known(0) && (!arrived && allocate.last =/= tail || io.free.valid)
     val told = RegNext(io.rollback.valid || Mux(io.take, tells(less), tells(kept))) init True
+    val handed = RegNext(io.rollback.valid || Mux(io.take, hands(less), hands(kept))) init True
     io.known := told
+    io.available := handed
   }
 
   val lookup = new Area {

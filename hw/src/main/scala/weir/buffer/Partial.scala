@@ -121,8 +121,10 @@ class Partial(c: WeirConfig) extends Component {
     val others = RegNext(rest - 1)
     /** `removed` before a packet's length is added: of that, Ethernet header and tags do not count */
     val removed = RegNext(group.removed - 14 - (tags @@ U(0, 2 bits)))
-    /** as its record is written back: nothing is left of it to be dropped or marked */
-    val spent = Reg(Bool())
+    /** its record is to be written back, and nothing is left of it to be dropped or marked: it leaves the list then. From a register, for when
+      * the record is written is known late.
+      */
+    val spends = RegInit(False)
     when(io.loaded.valid && io.loaded.queue === q)(headNext := own.andMask(io.loaded.id === id))
   }
 
@@ -162,6 +164,7 @@ class Partial(c: WeirConfig) extends Component {
   /** packets of k that are still to be dropped, but for one `more` */
   val left = Reg(UInt(c.memberWidth bits))
   val more = Reg(Bool())
+  private val dropsLast = left === (!more).asUInt.resize(c.memberWidth)
   selection.ready := False
   io.wants := False
   io.step.valid := io.slot
@@ -173,7 +176,7 @@ class Partial(c: WeirConfig) extends Component {
   io.update.id := victim.id
   io.update.next := victim.next
   io.update.group := victim.group
-  list.io.remove.valid := False
+  list.io.remove.valid := victim.spends && !io.departs.valid && io.update.ready
   list.io.remove.payload := q
 
   private val first = list.io.first(q.resized)
@@ -210,7 +213,7 @@ class Partial(c: WeirConfig) extends Component {
       when(share.known) {
         left := share.whole
         more := share.more
-        victim.spent := share.all
+        victim.spends := victim.marks && share.all
         state := victim.marks ? ending | dropping
         when(victim.marks)(victim.group.front := share.added(victim.group.front))
       }
@@ -226,10 +229,10 @@ class Partial(c: WeirConfig) extends Component {
         victim.group.bytes := victim.group.bytes - io.found.descriptor.length
         victim.group.front := victim.group.front + 1
         victim.group.removed := victim.removed + io.found.descriptor.length
-        victim.spent := victim.group.packets === 1
         more := False
         when(!more)(left := left - 1)
-        state := (left === (!more).asUInt.resize(c.memberWidth)) ? ending | dropping
+        victim.spends := dropsLast && victim.group.packets === 1
+        state := dropsLast ? ending | dropping
       }
     }
     is(ending) {
@@ -237,7 +240,7 @@ class Partial(c: WeirConfig) extends Component {
       when(io.update.fire) {
         selection.ready := True
         state := idle
-        list.io.remove.valid := victim.spent
+        victim.spends := False
       }
     }
   }

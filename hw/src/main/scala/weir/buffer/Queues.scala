@@ -79,6 +79,8 @@ case class Reading(c: WeirConfig) extends Bundle {
   /** marked if the packet is to be */
   val descriptor = Descriptor(c)
   val cause = UInt(3 bits)
+  /** its group is gone: `dead` of its departure */
+  val dead = c.jumbo generate Bool()
 }
 
 /** A departure that is to come. */
@@ -326,7 +328,9 @@ class Queues(c: WeirConfig) extends Component {
 
     val first = granted.first(2)
     /** all packets of a jumbo frame in transit have been dropped */
-    val dead = RegNextWhen(granted.first(1) && read.transit && read.packets === 0 && !late.now, granted.valid(2))
+    private val deadNext = granted.first(1) && read.transit && read.packets === 0 && !late.now
+    val dead = RegNextWhen(deadNext, granted.valid(2))
+    io.reading.dead := deadNext
     val last = Mux(first, single, end) || dead
     when(walk.steps) {
       walk.known := False

@@ -92,8 +92,9 @@ class Store(c: WeirConfig) extends Component {
     val waits = if (c.jumbo) !frame.failed && !io.known && !inside else False
     io.packet.ready := !waits && !jumbo.ending
     val fires = io.packet.fire
-    private val lacks = io.packet.cellStart && !frame.failed && !io.available
-    val lacking = fires && lacks
+    /** its word, if one comes, is a cell's first: that is not asked of the word, for which word it is comes late */
+    val starts = !inside && !frame.failed
+    val lacking = fires && (starts && !io.available)
     when(fires)(inside := !io.packet.last && io.packet.index =/= c.wordsPerCell - 1)
     when(io.end.valid || jumbo.ends)(inside := False)
   }
@@ -105,24 +106,22 @@ class Store(c: WeirConfig) extends Component {
   val refused = ended && !keepable
   val committed = ended && keepable && !failed
   /** a word is kept, if it comes: that it does is known later than all else, its frame's `end` too */
-  private val kept = !frame.failed && (!io.packet.cellStart || io.available) && !(io.packet.last && !keepable)
+  private val kept = !frame.failed && (word.inside || io.available) && !(io.packet.last && !keepable)
   /** the cell that this word starts is kept */
-  val taking = word.fires && (io.packet.cellStart && kept)
+  val taking = word.fires && (!word.inside && kept)
 
   io.take := taking
   io.write.valid := word.fires && kept
-  io.write.cell := Mux(io.packet.cellStart, io.cell, frame.last)
+  io.write.cell := Mux(word.inside, frame.last, io.cell)
   io.write.index := io.packet.index
   io.write.data := io.packet.data
 
   import frame.none
-  // a frame that has failed holds none
-  io.rollback.valid := (refused || word.lacking) && !none
+  // a frame that has failed holds none; the last packet of a jumbo frame may have been broken off
+  io.rollback.valid := ((refused || word.lacking) && !none) || (jumbo.discards && (!jumbo.none || !none))
   io.rollback.first := frame.first
   io.rollback.cells := frame.cells.resized
   when(jumbo.discards) {
-    // the last packet may have been broken off
-    io.rollback.valid := !jumbo.none || !none
     when(!jumbo.none)(io.rollback.first := jumbo.first)
     io.rollback.cells := jumbo.cells + frame.counted.resized
   }
@@ -242,7 +241,9 @@ class Store(c: WeirConfig) extends Component {
   val event = new Area {
     val valid = RegNext(ended && !io.end.inner || jumbo.ends) init False
     private val now = IngressEvent(c)
-    now.end := Mux(good && !committed, U(FrameEnd.overflow, 3 bits), io.end.kind)
+    /** a good frame, if no jumbo frame's packet, is not kept: without asking whether one ends, which is known as late as `failed` */
+    private val overflows = good && (!io.room || failed)
+    now.end := Mux(overflows, U(FrameEnd.overflow, 3 bits), io.end.kind)
     now.bytes := io.end.bytes
     now.wireBytes := io.end.bytes
     now.packets := 1
@@ -265,7 +266,7 @@ class Store(c: WeirConfig) extends Component {
     io.event.payload := Loaded(c, now, ended && !io.end.inner || jumbo.ends)
     if (c.jumbo) {
       def late(kind: UInt) = kind === FrameEnd.overflow || kind === FrameEnd.malformed
-      val lost = ended && !io.end.inner && (good && !committed || late(io.end.kind))
+      val lost = ended && !io.end.inner && (overflows || late(io.end.kind))
       io.voids := RegNext(Mux(jumbo.ends, jumbo.end.kind === FrameEnd.good || late(jumbo.end.kind), lost)) init False
     }
   }

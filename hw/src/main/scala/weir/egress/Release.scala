@@ -48,16 +48,14 @@ class Release(c: WeirConfig) extends Component {
   noIoPrefix()
 
   private val came = io.departure
-  /** known last of a departure */
-  private def dead: Bool = if (c.jumbo) came.dead else False
-  private val fill = io.fill(came.queue.resized)
-  private val asks = came.valid && !came.discard && came.first
   /** grants whose departure has not come yet; the last is that of a departure that comes now */
   private val coming = Seq.iterate(io.grant, 4)(_.stage())
   /** whose packets are walked through */
   private val last = RegNextWhen(came.queue, came.valid)
   /** what becomes of a departure is known before it comes: it waits, or passes at once */
   private val next = io.leaving
+  /** of the departure, known last: a register of its own, near all that follows from it */
+  private val dead = if (c.jumbo) Loaded(c, io.reading.dead, next.valid) else False
   private val nextDecided = !next.discard && next.first && io.decides(next.queue.resized)
   private val (waits, passes) = {
     val waits, passes = RegInit(False)
@@ -66,11 +64,15 @@ class Release(c: WeirConfig) extends Component {
     // of a group that is empty
     (waits && !dead, passes || (waits && dead))
   }
+  private val asks = (RegNext(next.valid && !next.discard && next.first) init False) && !dead
 
   private val question = new Area {
+    /** the departure's */
+    val queue = Loaded(c, next.queue, next.valid)
+    val fill = io.fill(queue.resized)
     val departure = Reg(PolicyDeparture(c))
     when(asks) {
-      departure.queue := came.queue
+      departure.queue := queue
       departure.nowNs := came.grantNs
       departure.sojournNs := came.grantNs - came.descriptor.stampNs
       val (length, packets) = if (c.jumbo) (came.group.bytes, came.group.packets.resize(c.countWidth))
@@ -87,7 +89,7 @@ class Release(c: WeirConfig) extends Component {
       departure.packets := fill.packets - packets
     }
     for (n <- 0 until c.engines.size) {
-      io.asked(n).valid := RegNext(asks && io.engine(came.queue.resized)(n)) init False
+      io.asked(n).valid := RegNext(asks && io.engine(queue.resized)(n)) init False
       io.asked(n).payload := departure
     }
   }
@@ -194,7 +196,7 @@ class Release(c: WeirConfig) extends Component {
     io.released.descriptor := descriptor
     io.released.descriptor.mark := Mux(valid, decided.mark, follows.mark)
     io.released.discard := Mux(valid, decided.discard, follows.discard || dead)
-    io.released.refused := Mux(valid, decided.refused, follows.refused || came.refused)
+    io.released.refused := Mux(valid, decided.refused, follows.refused || (dead && follows.sent))
     io.released.sent := Mux(valid, decided.sent, follows.sent && !dead)
     io.released.cause := Mux(valid, decided.cause, follows.cause)
     io.kept := keepsDecided || (keepsNext && !dead)

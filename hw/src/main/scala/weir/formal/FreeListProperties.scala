@@ -35,8 +35,6 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
     val known = dut.allocate.known.pull()
     val last = dut.allocate.last.pull()
     val reading = dut.allocate.reading.pull()
-    val atTail = dut.allocate.atTail.pull()
-    val compared = dut.allocate.compared.pull()
     val data = dut.port.data.pull()
     val tail = dut.tail.pull()
     val swept = dut.sweep.done.pull()
@@ -140,7 +138,7 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
     val linked = for ((_, list) <- lists; (i, next) <- list zip list.tail) yield stored(i).pull() === next
     val held = for ((chain, (_, list)) <- chains zip lists.tail) yield chain.valid && chain.chain.first === list.head &&
       chain.chain.last === list.last && chain.chain.cells === list.size
-    val allocator = known === 1 && dut.io.known && ahead.head === 5 && last === 5 && tail === 7 && !reading && compared && !atTail
+    val allocator = known === 1 && dut.io.known && ahead.head === 5 && last === 5 && tail === 7 && !reading && dut.io.available
     val sweep = swept && sweeping === n - 1
     val counted = dut.io.count === 2 && change === 0
     val lookups = answers.map(!_.valid) ++ answers.map(!_.known) ++ Seq(!dut.io.next.valid, !dut.lookup.fired.pull())
@@ -188,8 +186,9 @@ class FreeListProperties(c: WeirConfig, leak: Boolean, used: Boolean = false) ex
       when(known === 0)(assert(last === open.chain.last))
     }
     // What the allocator knows.
-    when(known === 0)(assert(owners(last) =/= free && last =/= tail))
-    when(compared)(assert(atTail === (last === tail)))
+    when(known === 0)(assert(owners(last) =/= free && last =/= tail && !dut.io.known))
+    when(known(1))(assert(dut.io.known))
+    assert(dut.io.available === (dut.io.known && (known(1) || last =/= tail)))
     for (i <- 0 until 3) {
       when(known === i + 1)(assert(last === ahead(i)))
       if (i < 2) when(known > i + 1) {

@@ -173,7 +173,6 @@ class Ingress(c: WeirConfig) extends Component {
     io.word.valid := valid
     io.word.data := highHalf ## lowHalf
     io.word.first := first
-    io.word.cellStart := index === 0
     io.word.index := index
     io.word.last := last
   }

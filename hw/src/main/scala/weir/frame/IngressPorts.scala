@@ -17,9 +17,7 @@ case class IngressWord(c: WeirConfig) extends Bundle {
   val data = Bits(c.wordWidth bits)
   /** first word of a frame */
   val first = Bool()
-  /** first word of a cell */
-  val cellStart = Bool()
-  /** place of the word in its cell */
+  /** place of the word in its cell: from 0 on in each frame */
   val index = UInt(log2Up(c.wordsPerCell) bits)
   /** last word of the frame: `end` is valid in the same cycle */
   val last = Bool()

@@ -132,7 +132,6 @@ class Unpack(c: WeirConfig) extends Component {
   io.packet.first := passing ? plain.word.first | inner.word.first
   io.packet.last := passing ? plain.word.hasEnd | inner.word.last
   io.packet.index := passing ? plain.word.index | inner.word.index
-  io.packet.cellStart := io.packet.index === 0
 
   val end = new Area {
     private val e = io.packetEnd.payload

@@ -78,9 +78,10 @@ class Parking(c: WeirConfig) extends Component {
     * groups is changed one cycle after.
     */
   val gone = new Area {
-    private val now = closes.valid || io.leaving.valid
+    val now = closes.valid || io.leaving.valid
+    val of = Mux(io.close.valid, io.close.queue, io.leaving.queue)
     val valid = RegNext(now) init False
-    val queue = Loaded(c, Mux(io.close.valid, io.close.queue, io.leaving.queue), now)
+    val queue = Loaded(c, of, now)
   }
   val came = io.park.m2sPipe
   private val before = came.m2sPipe
@@ -95,7 +96,9 @@ class Parking(c: WeirConfig) extends Component {
     val filled = Reg(Bits(c.classes bits)) init 0
     private def mine(places: Bits): Bits = places(q * c.classes, c.classes bits)
     val here = mine(parked)
-    val closesAll = io.closeAll(q) && here.orR
+    /** `here` is not 0 */
+    val some = RegInit(False)
+    val closesAll = io.closeAll(q) && some
     val emptying = RegInit(False)
     /** it is, in the next cycle */
     val empties = closesAll || emptying && mine(stale).orR
@@ -131,8 +134,10 @@ class Parking(c: WeirConfig) extends Component {
       when(shifts(n))(order(n) := (if (n + 1 < c.classes) order(n + 1) else order(n)))
       when(adds && end(n))(order(n) := came.place.klass)
     }
-    when(adds && !moves)(filled := more)
-    when(moves && !adds)(filled := fewer)
+    private val fills = Mux(adds && !moves, more, Mux(moves && !adds, fewer, filled))
+    filled := fills
+    // `filled` is a cycle late
+    some := (io.park.valid && io.park.place.queue === q) || Mux(gone.now && gone.of === q, fills(1), fills(0))
 
     /** The oldest, its deadline, one and two cycles later; not what was parked after it was looked at. */
     val oldest = new Area {
@@ -144,13 +149,14 @@ class Parking(c: WeirConfig) extends Component {
         Seq(came, before).map(p => p.valid && p.place.queue === q && p.place.klass === klass).orR
       val valid2 = RegNext(valid1 && !goes && !young(class1)) init False
       val class2 = RegNext(class1)
-      val expired2 = RegNext(!(io.nowNs - deadline1).msb)
+      /** its deadline is yet to come: a sign, without anything behind the carries */
+      val early2 = RegNext((io.nowNs - deadline1).msb)
       io.deadlines(q).valid := valid1
       io.deadlines(q).payload := deadline1
     }
     /** not closed since: one that has been parked again behind the others is `young` */
     private val known = oldest.valid2 && here(oldest.class2) && !removes
-    val due = known && (oldest.expired2 || io.demand(q))
+    val due = known && (!oldest.early2 || io.demand(q))
     val dueStale = known && mine(stale)(oldest.class2)
   }
 
