@@ -160,6 +160,7 @@ case class Red(c: WeirConfig) extends Component {
     val few = RegNextWhen(arrival.few, stage(4))
     val exempt = RegNextWhen(count.io.fresh && arrival.exemptFirst, stage(4))
     val used = RegNextWhen(count.io.used, stage(4))
+    val exponent = RegNextWhen(t4.upper ? parameters.gentleSlope.exponent | parameters.slope.exponent, stage(4))
     val average = RegNextWhen(io.average, stage(4))
     val idleSlots = RegNextWhen(io.idleSlots, stage(4))
     val action = RegNextWhen(selectedAction(arrival.ecn, t4.forced), stage(4))
@@ -195,8 +196,7 @@ case class Red(c: WeirConfig) extends Component {
   val t5 = new Area {
     val spread = new PartialProducts(middle.draw, middle.h, stage(5))
     val product = t4.product.sum(54, stage(5))
-    val exponent = middle.upper ? parameters.gentleSlope.exponent | parameters.slope.exponent
-    val slope = ShiftSaturate.coarse(product, exponent, 32)
+    val slope = ShiftSaturate.coarse(product, middle.exponent, 32)
     val maxP = middle.upper ? parameters.maxP | U(0)
   }
 
@@ -214,14 +214,15 @@ case class Red(c: WeirConfig) extends Component {
     val maxP = RegNextWhen(t5.maxP, stage(5))
     private val sum = slope.result +^ maxP
     val fraction = sum.resize(32)
-    val overflow = sum.msb || slope.overflow
+    val carry = sum.msb
   }
 
   /** p·g, p·h */
   val t7 = new Area {
     val fraction = RegNextWhen(t6.fraction, stage(6))
-    val overflow = RegNextWhen(t6.overflow, stage(6))
-    val one = overflow
+    val overflow = RegNextWhen(t6.slope.overflow, stage(6))
+    private val carry = RegNextWhen(t6.carry, stage(6))
+    val one = overflow || carry
     /** the largest g is 2^36 − 1 */
     private val saturated = t6.gHigh =/= 0
     val gSaturated = RegNextWhen(saturated, stage(7))
