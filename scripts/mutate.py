@@ -404,7 +404,7 @@ MUTANTS = (
     Mutant("RedCount", "counts outside the band", "(outside ? 16'h0 : t4_used_packets)", "t4_used_packets"),
     Mutant("RedCount", "count times size saturates at the end of its range", "|| (&spreading_keptSizes_terms_1[17 : 16]))", "|| 1'b0)",
            module="Red"),
-    Mutant("RedCount", "g does not saturate", "(t7_saturated ? 36'hfffffffff : t6_g)", "t6_g", module="Red"),
+    Mutant("RedCount", "g does not saturate", "(t6_gSaturated ? 36'hfffffffff : t6_g)", "t6_g", module="Red"),
     Mutant("RedCount", "a slope far above one counts as what is left of it", "(t5_product[48 : 47] != 2'b00)", "1'b0", module="Red"),
     Mutant("RedCount", "a certain decision does nothing", "((t9_early || late_forced) ? 2'b11", "(t9_early ? 2'b11", module="Red"),
     Mutant("RedCount", "a decision is not compared with the draw's bits", "(late_scaledDraw < t9_scaled)", "1'b0", module="Red"),
