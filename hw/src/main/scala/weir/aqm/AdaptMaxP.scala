@@ -175,8 +175,8 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val maxP, change = Reg(UInt(32 bits))
     val sum = Reg(UInt(33 bits))
     val number = Reg(UInt(34 bits))
-    /** with a bit after the point, for ≤ and an average's fraction */
-    private val after = False
+    /** with a bit after the point, for ≤ and an average's fraction: in steps 3 and 16 */
+    private val after = RegNext(ticking(2) || ticking(15)) init False
     val less = number < U(0, 1 bit) @@ word @@ after
     val chosen = UInt(32 bits)
     private val takesNumber = CombInit(less)
@@ -202,7 +202,6 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     }
     when(ticking(3)) {
       words.ask("ARED_INCREASE")
-      after := True
       above := !less
     }
     when(ticking(4)) {
@@ -231,7 +230,6 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     }
     when(ticking(16)) {
       words.ask("ARED_BAND")
-      after := True
       canFall := !less
     }
     when(ticking(17)) {

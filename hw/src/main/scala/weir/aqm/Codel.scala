@@ -94,7 +94,8 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
     /** it is marked after the threshold */
     val markable = held(!io.departure.exempt && isEct)
     val late = held(d0.late)
-    val below = held(d0.below)
+    /** not below: as the carry comes, without a LUT behind it */
+    val reaches = held(!d0.below)
     val few = held(d0.few)
     val wasAbove = held(PerQueue.bit(state.above, d0.queue))
     val due = held(d0.due)
@@ -112,7 +113,7 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
     val delta = held(d0.delta)
     val inverse = held(state.inverse.readAsync(d0.queue.resized))
 
-    val above = !below && !few
+    val above = reaches && !few
     val ok = above && wasAbove && due
     val chosen = above && due && eligible && !(waits && age.msb)
     val marks = chosen && marking

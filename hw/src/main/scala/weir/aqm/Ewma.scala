@@ -41,7 +41,8 @@ case class Ewma(c: WeirConfig) extends Component {
   noIoPrefix()
 
   val averages = Vec.fill(c.queues)(Reg(UInt(43 bits)) init 0)
-  io.live := averages
+  /** in t4: the result is the queue's average, and stored at the end of this cycle; the sum comes too late to be told to a queue in t3 */
+  val storing = Reg(Bits(c.queues bits)) init 0
 
   val decay = IdleDecay(c)
   decay.io.config << io.config
@@ -68,7 +69,7 @@ case class Ewma(c: WeirConfig) extends Component {
     private val weightHigh = words("RED_WEIGHT_HI", queue)
     val unity = weightHigh(4)
     val idle = io.request.empty && decay.io.factor.decays
-    val average = PerQueue(averages, queue)
+    val average = PerQueue(io.live, queue)
     val weight = (weightHigh(3 downto 0) ## words("RED_WEIGHT_LO", queue)).asUInt
     val minimum = words("RED_MIN", queue).asUInt
     val maximum = words("RED_MAX", queue).asUInt
@@ -97,8 +98,8 @@ case class Ewma(c: WeirConfig) extends Component {
   }
 
   /** Both products and the lower 36 bits of `kept`, but for that part of the first product that starts at 2^36; of their lower 36
-    * bits, with the rounding, only the carries are needed. Base, with the upper bits of `kept`, which is 0 unless it is, without and with each
-    * threshold subtracted: 22 fraction bits, modulo 2^45.
+    * bits, with the rounding, only the carries are needed. Base, with that part and the upper bits of `kept`, which is 0 unless it is, without and
+    * with each threshold subtracted: 22 fraction bits, modulo 2^45.
     */
   val t2 = new Area {
     val valid = RegNext(t1.valid) init False
@@ -109,7 +110,7 @@ case class Ewma(c: WeirConfig) extends Component {
     val low = past(35 downto 0) +^ present(35 downto 0)
     private val base = ((t1.unity && !t1.idle) ? t1.quantity | U(0)) @@ U(0, 15 bits) @@ t1.kept(42 downto 36)
     private val thresholds = Seq(Seq(), Seq(t1.minimum -> 11), Seq(t1.maximum -> 11), Seq(t1.maximum -> 12))
-    val bases = Vec(thresholds.map(t => CarrySave.difference(base, t, 45, valid)))
+    val bases = Vec(thresholds.map(t => CarrySave.difference(Seq(base, t1.past.terms(Ewma.upperPart)), t, 45, valid)))
   }
 
   /** The last additions: what all have in common, then each base */
@@ -118,12 +119,11 @@ case class Ewma(c: WeirConfig) extends Component {
     val update = RegNext(t2.update && !PerQueue.bit(io.clear, t1.queue)) init False
     val past = RegNextWhen(t2.past >> 36, t2.valid)
     val present = RegNextWhen(t2.present >> 36, t2.valid)
-    val upperPart = RegNextWhen(t1.past.terms(Ewma.upperPart), t2.valid)
     val carry = RegNextWhen(t2.low.msb, t2.valid)
     /** 2^35 more is one more where bit 35 is set */
     val rounding = RegNextWhen(t2.low(35), t2.valid)
     val bases = RegNextWhen(t2.bases, t2.valid)
-    val common = CarrySave.sum(Seq(past -> 0, present -> 0, upperPart -> 0), 45, carry, valid)
+    val common = CarrySave.sum(Seq(past -> 0, present -> 0), 45, carry, valid)
     val results = Vec(bases.map(b => Meaningful(valid)(CarrySave.sum(Seq(common -> 0, b -> 0), 45, rounding, valid))))
   }
 
@@ -140,11 +140,11 @@ case class Ewma(c: WeirConfig) extends Component {
   io.stored.valid := t3.valid
   io.stored.payload := t1.queue
 
-  when(t3.update) {
-    for (q <- 0 until c.queues) when(t1.queue === q)(averages(q) := t3.results(0).resize(43))
-  }
-  when(io.clear.orR) {
-    for (q <- 0 until c.queues) when(io.clear(q))(averages(q) := 0)
+  storing := PerQueue.select(c.queues, t3.update, t1.queue) & ~io.clear
+  for (q <- 0 until c.queues) {
+    io.live(q) := storing(q) ? io.average | averages(q)
+    when(storing(q))(averages(q) := io.average)
+    when(io.clear(q))(averages(q) := 0)
   }
 }
 

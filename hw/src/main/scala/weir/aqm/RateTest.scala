@@ -14,7 +14,7 @@ case class LastArrival(c: WeirConfig) extends Bundle {
 /** ISRED's test: does the average, or the queue, rise faster than a slope (docs/modules/isred.md)?
   * `rise·2^22 > (slope·Δt·2^10) >> k`, no divider.
   *
-  * Latency: the answer is valid from the 6th cycle after the request on, for 4 cycles. Throughput: a request every 4
+  * Latency: the answer is valid from the 7th cycle after the request on, `g` from the 6th on, for 4 cycles. Throughput: a request every 4
   * cycles. The first arrival of a queue after reset or `clear` has no rate, nor has one 2^36 ns or more after the last.
   */
 case class RateTest(c: WeirConfig) extends Component {
@@ -39,7 +39,7 @@ case class RateTest(c: WeirConfig) extends Component {
   noIoPrefix()
 
   /** stage(n): a request is in tn */
-  val stage = new Steps(io.request.valid, 5)
+  val stage = new Steps(io.request.valid, 6)
 
   private val words = new LiveWords(c, RedFamily.Isred.registers, io.config)
   private val memory = Mem(LastArrival(c), c.queues max 2)
@@ -103,12 +103,19 @@ case class RateTest(c: WeirConfig) extends Component {
     val gain = ShiftSaturate.coarse(t3.gain.sum(50, load), t1.gain.exponent, 36).next(load)
   }
 
-  /** t6 to t9: the answer */
+  /** t6 to t9: the comparison, and whether it counts */
   val t5 = new Area {
-    val rapid = t4.eligible && !t4.rise.msb && !t4.beyond && t4.rise(42 downto 0).asUInt > t4.limit
-    io.rapid := RegNextWhen(rapid, stage(5))
-    io.certain := RegNextWhen(rapid && t4.mode === 0, stage(5))
-    io.gained := RegNextWhen(rapid && t4.mode.msb, stage(5))
+    val steep = RegNextWhen(t4.rise(42 downto 0).asUInt > t4.limit, stage(5))
+    val counts = RegNextWhen(t4.eligible && !t4.rise.msb && !t4.beyond, stage(5))
+    val mode = RegNextWhen(t4.mode, stage(5))
     io.g := RegNextWhen(t4.gain.saturated, stage(5) && t4.eligible)
+  }
+
+  /** t7 to t10: the answer */
+  val t6 = new Area {
+    private val rapid = t5.steep && t5.counts
+    io.rapid := RegNextWhen(rapid, stage(6))
+    io.certain := RegNextWhen(rapid && t5.mode === 0, stage(6))
+    io.gained := RegNextWhen(rapid && t5.mode.msb, stage(6))
   }
 }

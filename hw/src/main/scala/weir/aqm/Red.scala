@@ -160,6 +160,7 @@ case class Red(c: WeirConfig) extends Component {
     val few = RegNextWhen(arrival.few, stage(4))
     val exempt = RegNextWhen(count.io.fresh && arrival.exemptFirst, stage(4))
     val used = RegNextWhen(count.io.used, stage(4))
+    val exponent = RegNextWhen(t4.upper ? parameters.gentleSlope.exponent | parameters.slope.exponent, stage(4))
     val average = RegNextWhen(io.average, stage(4))
     val idleSlots = RegNextWhen(io.idleSlots, stage(4))
     val action = RegNextWhen(selectedAction(arrival.ecn, t4.forced), stage(4))
@@ -176,7 +177,7 @@ case class Red(c: WeirConfig) extends Component {
     action
   }
 
-  /** ISRED's test, if it is built; t6 to t9 */
+  /** ISRED's test, if it is built; t7 to t10 */
   val rate = c.has(Policy.Isred) generate RateTest(c)
   if (c.has(Policy.Isred)) {
     rate.io.config << io.config
@@ -195,49 +196,46 @@ case class Red(c: WeirConfig) extends Component {
   val t5 = new Area {
     val spread = new PartialProducts(middle.draw, middle.h, stage(5))
     val product = t4.product.sum(54, stage(5))
-    val exponent = middle.upper ? parameters.gentleSlope.exponent | parameters.slope.exponent
-    val slope = ShiftSaturate.coarse(product, exponent, 32)
+    val slope = ShiftSaturate.coarse(product, middle.exponent, 32)
     val maxP = middle.upper ? parameters.maxP | U(0)
   }
 
-  /** g = κ + spread·((u·h) >> 24), saturation left to t7 and t8; p but for its bound: overflow makes it one */
+  /** RED's g = κ + spread·((u·h) >> 24), saturation left to t7; p but for its bound: overflow, found in two ways, makes it one */
   val t6 = new Area {
-    /** ISRED's g takes the place of κ then, and nothing is added */
-    private val gained = if (c.has(Policy.Isred)) rate.io.gained else False
-    private val start = if (c.has(Policy.Isred)) gained ? rate.io.g | size.kappa.resize(36) else size.kappa
-    private val added = t5.spread.parts.map { case (term, offset) => (gained ? U(0) | term) -> offset }
-    /** two bits more than g has */
-    val gExact = Meaningful(stage(6))(CarrySave.sum(added :+ (start -> 24), 62, stage(6)) >> 24)
+    /** two bits more than g has, and the upper one of them is never set: u·h is less than 2^60, κ less than 2^32 */
+    val gExact = Meaningful(stage(6))(CarrySave.sum(t5.spread.parts :+ (size.kappa -> 24), 62, stage(6)) >> 24)
     val g = RegNextWhen(gExact.resize(36), stage(6))
-    val gHigh = RegNextWhen(gExact(37 downto 36), stage(6))
+    val gSaturated = RegNextWhen(gExact(36), stage(6))
     val slope = t5.slope.next(stage(5))
     val maxP = RegNextWhen(t5.maxP, stage(5))
-    private val sum = slope.result +^ maxP
-    val fraction = sum.resize(32)
-    val overflow = sum.msb || slope.overflow
+    val sum = slope.result +^ maxP
   }
 
   /** p·g, p·h */
   val t7 = new Area {
-    val fraction = RegNextWhen(t6.fraction, stage(6))
-    val overflow = RegNextWhen(t6.overflow, stage(6))
-    val one = overflow
-    /** the largest g is 2^36 − 1 */
-    private val saturated = t6.gHigh =/= 0
-    val gSaturated = RegNextWhen(saturated, stage(7))
-    val decision = new PartialProducts(fraction, saturated ? U(t6.g.maxValue, 36 bits) | t6.g, stage(7))
+    val fraction = RegNextWhen(t6.sum.resize(32), stage(6))
+    val overflow = RegNextWhen(t6.slope.overflow, stage(6))
+    private val carry = RegNextWhen(t6.sum.msb, stage(6))
+    val one = overflow || carry
+    /** ISRED's, or RED's; the largest is 2^36 − 1. A LUT before multipliers, and no more. */
+    val g = CombInit(t6.gSaturated ? U(t6.g.maxValue, 36 bits) | t6.g)
+    if (c.has(Policy.Isred)) when(rate.io.gained)(g := rate.io.g)
+    val decision = new PartialProducts(fraction, g, stage(7))
     val waiting = new PartialProducts(fraction, middle.h, stage(7))
+    val waits = middle.waits && !rapid
+    val scaledDraw = waits ? (middle.draw << 1) | middle.draw.resize(25)
   }
 
   /** Sums; the same tests for p = 1, which need no product */
   val t8 = new Area {
     val one = RegNextWhen(t7.one, stage(7))
     val fraction = RegNextWhen(t7.fraction, stage(7))
-    val waits = middle.waits && !rapid
-    val scaledDraw = waits ? (middle.draw << 1) | middle.draw.resize(25)
+    val waits = RegNextWhen(t7.waits, stage(7))
+    val scaledDraw = RegNextWhen(t7.scaledDraw, stage(7))
+    val g = RegNextWhen(t7.g, stage(7))
     val decision = t7.decision.sum(68, stage(8))
     val waiting = t7.waiting.sum(68, stage(8))
-    val decisionOne = scaledDraw < (t6.g << 4) || t7.gSaturated
+    val decisionOne = scaledDraw < (g << 4)
     val waitingOne = (middle.h >> 20) =/= 0
   }
 

@@ -31,13 +31,15 @@ class Resting(c: WeirConfig, engine: PolicyEngine) extends PolicyUnit(c) {
     io.turning := False
   }
 
-  private val count = Reg(UInt(log2Up(Resting.linger) + 1 bits)) init 0
   private val disturbed = io.copying || io.selected.orR || unit.io.busy || unit.io.wake.valid || unit.io.attentive
+  /** a disturbance comes late: it sets no more than this and `awake`, the count begins with it a cycle later */
+  private val restarts = RegNext(disturbed) init False
+  private val counted = Reg(UInt(log2Up(Resting.linger) + 1 bits)) init 0
+  private val count = restarts ? U(0) | counted
+  when(awake)(counted := count + 1)
   when(disturbed) {
-    count := 0
     awake := True
   } elsewhen (awake) {
-    count := count + 1
     awake := !count.msb
     io.turning := True
   }

@@ -65,7 +65,7 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
     val idleSlots = at(4, dut.io.idleSlots)
     /** p·2^exponent·2^32 but for what is added, and its bound */
     val product = at(5, dut.t5.product.pull())
-    val exponent = at(5, dut.t5.exponent.pull())
+    val exponent = at(5, dut.middle.exponent.pull())
     val maxP = at(5, dut.t5.maxP.pull())
   }
   import asked.{valid => _, _}
