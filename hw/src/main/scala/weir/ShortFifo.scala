@@ -31,14 +31,14 @@ class ShortFifo[T <: Data](payload: HardType[T], val depth: Int) extends Compone
   io.pop.payload := none ? io.push.payload | words.readAsync(readAt)
   io.occupancy := count
 
-  val stores = io.push.valid && !full && !(none && io.pop.ready)
+  private val adds = io.push.valid && !full
+  val stores = adds && !(none && io.pop.ready)
   val takes = io.pop.ready && !none
   // the place is free: what is not stored may be written to it
-  words.write(writeAt, io.push.payload, io.push.valid && !full)
+  words.write(writeAt, io.push.payload, adds)
   when(stores)(writeAt := writeAt + 1)
   when(takes)(readAt := readAt + 1)
   // that something comes, or is taken, is known last: it only chooses
-  private val adds = io.push.valid && !full
   count := Mux(io.pop.ready, Mux(none || adds, count, count - 1), Mux(adds, count + 1, count))
   none := Mux(io.pop.ready, none || count === 1 && !io.push.valid, none && !io.push.valid)
   full := !io.pop.ready && (full || io.push.valid && count === depth - 1)

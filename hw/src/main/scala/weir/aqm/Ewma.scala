@@ -34,7 +34,7 @@ case class Ewma(c: WeirConfig) extends Component {
     val idleSlots = out(UInt(22 bits))
     /** t4: the average before the request */
     val previous = out(UInt(43 bits))
-    /** t3: the average of that queue is stored at the end of this cycle */
+    /** t3: that queue has another average from the next cycle on, as `live` tells */
     val stored = master(Flow(c.queueId))
     val live = out(Vec(UInt(43 bits), c.queues))
   }

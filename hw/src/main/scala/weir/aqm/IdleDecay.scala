@@ -261,7 +261,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
   when(io.hint.valid)(last.held := 0)
   io.factor := PerQueue(Vec(held.map(_.factor)), io.arrival.queue)
 
-  /** no result is held in the next cycle: there is none and none comes, or it is withdrawn */
+  /** no result is held in the next cycle: there is none and none comes, or it is withdrawn; of what is not `outdated` */
   private val without = ~(holds | alive(older * c.queues, c.queues bits)) | B(held.map(_.withdrawn))
   private val outdated = stale | io.applied
   // whether a hint comes is known late

@@ -22,8 +22,9 @@ import weir.{Whenever, WeirConfig}
   */
 class FreeList(c: WeirConfig) extends Component {
   val io = new Bundle {
-    /** the next free cell, if `available`: from a register, too */
+    /** the next free cell, if `available` */
     val cell = out(c.cellId)
+    /** from a register */
     val available = out Bool ()
     /** from a register: there is one, or none at all; otherwise one is on its way */
     val known = out Bool ()

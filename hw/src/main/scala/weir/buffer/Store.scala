@@ -15,7 +15,8 @@ import weir.jumbo.{JumboEnd, Spacing, UnpackEnd}
   * a good frame that finds no room for its arrival. A packet of a jumbo frame that finds either raises
   * `abort`: what is stored of the jumbo frame is taken back at its end. Latency: an arrival leaves one cycle after its
   * frame's end. Throughput: a word a cycle as long as [[FreeList]] has cells ready; `packet.ready` waits for one that is on
-  * its way if the core splits jumbo frames (`c.jumbo`), else the frame overflows.
+  * its way if the core splits jumbo frames (`c.jumbo`), else the frame overflows. A frame that has begun ends by `end` or `jumbo`,
+  * or with a reset.
   */
 class Store(c: WeirConfig) extends Component {
   val io = new Bundle {

@@ -26,7 +26,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     val departure = slave(Flow(Departure(c)))
     /** with a departure that is not discarded */
     val kept = in Bool ()
-    /** with one that is a frame */
+    /** with a departure that is not discarded and is a whole frame: first and last of its group */
     val alone = c.jumbo generate (in Bool ())
     val room = out Bool ()
     /** what is granted keeps the line busy for as long as a group's packets may need to be discarded, or as long as it can */
@@ -266,7 +266,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     * frame in transit of 287 packets of 28 bytes, the shortest that come at line rate.
     */
   val reach = c.jumbo generate new Area {
-    private val (alone, around, long) = (32, 96, 64)
+    private val (short, around, long) = (32, 96, 64)
     private val most = 1248
     val sent = io.alone || io.sent.valid
     private val length = io.sent.valid ? io.sent.payload | io.departure.descriptor.length
@@ -282,7 +282,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     private val shrinks = left + (comes ? others.resize(14) | U((1 << 14) - 1, 14 bits))
     left := io.leaves ? shrinks | stays
     /** `beats` less so many */
-    private val lessened = Seq(alone, around, most).map(base =>
+    private val lessened = Seq(short, around, most).map(base =>
       base -> Loaded(c, (length.resize(c.lengthWidth + 1).asSInt + (7 - 8 * base)) >> 3, sent)).toMap
     /** `left` of the next cycle is no less than `reach` = `base` + 4 · `sharing`: by the sign of their difference, with one carry chain from registers */
     private def reaches(leaves: Boolean, base: Int, sharing: UInt): Bool = {
@@ -294,7 +294,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
       !((sums ## True).asUInt + (carries ## Bool(!leaves)).asUInt).msb
     }
     private def covers(leaves: Boolean): Bool = Mux(io.grouped > (most - around) / 4, reaches(leaves, most, U(0, c.countWidth bits)),
-      Mux(io.grouped >= long, reaches(leaves, around, io.grouped), reaches(leaves, alone, io.grouped)))
+      Mux(io.grouped >= long, reaches(leaves, around, io.grouped), reaches(leaves, short, io.grouped)))
     // from a register: behind it are the scheduler and the queues
     val enough = RegNext(Mux(io.leaves, covers(leaves = true), covers(leaves = false))) init True
     /** `left` is not on its way; any departure counts as a frame's last */

@@ -39,7 +39,7 @@ class Release(c: WeirConfig) extends Component {
     val released = master(Flow(Departure(c)))
     /** one that is not discarded is released: known earlier than that */
     val kept = out Bool ()
-    /** so is one that is a frame */
+    /** one that is not discarded and is a whole frame, first and last of its group: known as early */
     val alone = out Bool ()
     val busy = out Bool ()
     /** nothing of this queue is on its way from its grant */

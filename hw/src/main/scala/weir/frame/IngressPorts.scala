@@ -17,7 +17,7 @@ case class IngressWord(c: WeirConfig) extends Bundle {
   val data = Bits(c.wordWidth bits)
   /** first word of a frame */
   val first = Bool()
-  /** place of the word in its cell: from 0 on in each frame */
+  /** place of the word in its cell: from 0 on in each frame, one after the other, as Store counts on */
   val index = UInt(log2Up(c.wordsPerCell) bits)
   /** last word of the frame: `end` is valid in the same cycle */
   val last = Bool()

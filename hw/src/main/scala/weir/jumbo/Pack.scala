@@ -116,8 +116,8 @@ class Pack(c: WeirConfig) extends Component {
       starts := False
       when(prefix.last)(prefixing := False)
     }
+    val next = prefixing ? (prefix.last && (prefix.joint || word.half)) | True
     when(sent.fire && !ends) {
-      val next = prefixing ? (prefix.last && (prefix.joint || word.half)) | True
       ends := next
       finishes := next && word.last
     }

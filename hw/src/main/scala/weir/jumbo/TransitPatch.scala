@@ -48,15 +48,15 @@ class TransitPatch(c: WeirConfig) extends Component {
     val entry, total, sum = Reg(Bits(2 bits)) init 0
     /** what is added to them: `removed`, or its complement for a total length */
     val addends = Vec.fill(2)(Reg(UInt(16 bits)))
+    private val low = quad + 2
+    private val quads = Seq(low, low | 1)
+    val totals = quads.map(active && job.l3 && _ === ip + 1).asBits()
     when(io.fire) {
       when(!quad.msb) {
-        val low = quad + 2
-        val quads = Seq(low, low | 1)
         quad := low
         entry := quads.map(active && _ >= start).asBits()
-        val totals = quads.map(active && job.l3 && _ === ip + 1)
-        total := totals.asBits()
-        for ((addend, isTotal) <- addends.zip(totals)) addend := job.removed.resize(16) ^ U(16 bits, default -> isTotal)
+        total := totals
+        for ((addend, isTotal) <- addends.zip(totals.asBools)) addend := job.removed.resize(16) ^ U(16 bits, default -> isTotal)
         sum := quads.map(active && job.l3 && _ === ip + 3).asBits()
       }
       when(io.opens) {
