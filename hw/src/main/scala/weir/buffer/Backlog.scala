@@ -62,7 +62,7 @@ class Backlog(c: WeirConfig) extends Component {
   val changed = RegNext(changes) init False
   /** of frames */
   val framesChange = if (c.jumbo) changes || io.joined.valid else changes
-  val framesChanged = RegNext(framesChange) init False
+  private val framesChanged = RegNext(framesChange) init False
 
   /** What is loaded counts with `changes`: only the cycle model needs to be told when. */
   private def load(enable: Bool)(assignments: => Unit): Unit = if (c.gated) when(enable)(assignments) else assignments
@@ -147,9 +147,11 @@ class Backlog(c: WeirConfig) extends Component {
   io.held := held
 
   val grouped = c.jumbo generate new Area {
-    /** in all queues, by what they have changed by: their counts are near to Admit */
+    /** in all queues, by what they have changed by: their counts are near to Admit.
+      * That they agree is the bench's to show: with these sums the proof takes a quarter of an hour.
+      */
     val frames = Reg(UInt(c.countWidth bits)) init 0
-    val change = Reg(SInt(4 + log2Up(c.queues) bits))
+    private val change = Reg(SInt(4 + log2Up(c.queues) bits))
     load(framesChange) {
       change := queues.map(_.groups.changeLess.resize(widthOf(change))).reduceBalancedTree(_ + _) +
         S(c.queues, widthOf(change) bits) - io.joined.valid.asUInt.resize(widthOf(change)).asSInt

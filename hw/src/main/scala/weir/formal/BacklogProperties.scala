@@ -10,7 +10,7 @@ import weir.buffer.{Backlog, BacklogChange}
 /** A queue's fill is what entered less what was refunded or left, two cycles ago, in bytes, packets and cells, and in frames,
   * of which a packet that joined a group is none; `emptied`
   * tells of every departure and refund that left its queue with no packet, also of two at once, and of nothing else; the shared cells are the sum of
-  * what queues hold beyond their reserves, packets and frames of all queues the sums of theirs; peaks are reached and never exceeded.
+  * what queues hold beyond their reserves; peaks are reached and never exceeded.
   *
   * The environment is a buffer: queues never hold less than nothing, each packet has a cell and at most 64 bytes a
   * cell, all queues together have the buffer's cells. Enter, refund and leave come at any time, all at once.
@@ -82,7 +82,6 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
   private val changes = dut.changes.pull()
   private val changed = dut.changed.pull()
   private val framesChange = dut.framesChange.pull()
-  private val framesChanged = dut.framesChanged.pull()
   private val all = held.map(_.cells.next).reduce(_ + _)
   assume(all < c.cells)
   assume(!enter.valid || enter.cells =/= 0)
@@ -94,8 +93,6 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
   }
   val shared = RegNext(beyond.reduce(_ + _)) init 0
   val packets = RegNext(held.map(_.packets.shown).reduce(_ + _)) init 0
-  private val framesNow = held.map(_.frames.shown).reduce(_ + _)
-  val frames = RegNext(framesNow) init 0
 
   when(running) {
     assert(held.map(_.cells.sum).reduce(_ + _) < c.cells)
@@ -133,9 +130,6 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
     assert(signed(dut.io.sharedUsed) === shared)
     for ((queue, value) <- dut.queues zip beyond) assert(signed(queue.excess.pull()) === value)
     assert(signed(dut.io.held) === packets)
-    // they are counted by their changes
-    assert(signed(dut.grouped.frames.pull()) === frames)
-    when(framesChanged)(assert(dut.grouped.change.pull().resize(width) === framesNow - frames)) otherwise (assert(framesNow === frames))
     when(!changed)(assert(signed(dut.io.held) === held.map(_.packets.shown).reduce(_ + _)))
 
     cover(enter.valid && refund.valid && leave.valid && enter.queue === refund.queue && enter.queue === leave.queue)
