@@ -423,6 +423,7 @@ MUTANTS = (
            "assign told_valid = (config_valid_regNext && (! rst));", module="RedPolicy"),
     Mutant("RedCount", "the first is never exempt", "(exemptFirst ? _zz_t1_first_bytes : 15'h0)", "15'h0"),
     Mutant("RedFamily", "mode 2 has RED's g", "t7_g = rate_g;", "t7_g = t6_g;", module="Red"),
+    Mutant("RedFamily", "what falls rises rapidly", "(t4_eligible && (! t4_rise[43]))", "t4_eligible", module="RateTest"),
     Mutant("RedFamily", "a rapid rise waits", "(middle_waits && (! rate_rapid))", "middle_waits", module="Red"),
     Mutant("Ewma", "an average that is being stored is told a cycle later", "(storing[0] ? average : averages_0)", "averages_0"),
     Mutant("Ewma", "an average is stored in the cycle of a clear", "(_zz_storing & (~ clear))", "_zz_storing"),

@@ -182,3 +182,52 @@ async def sixteen_timers_end_one_behind_the_other(dut: Any) -> None:
         await bench.step()
     cocotb.log.info("%d groups, up to %.0f ns late", len(bench.timed), max(bench.timed))
     assert len(bench.timed) > 40 and max(bench.timed) <= LATEST_NS
+
+
+@cocotb.test()
+@cocotb.parametrize(groups=[1, 2], gap=[0, 1, 2, 3])
+async def close_all_finds_what_was_just_parked(dut: Any, groups: int, gap: int) -> None:
+    """A packet that is put behind it leaves behind the groups, with no timer near its end."""
+    bench = await Bench(dut, f"parked {groups} {gap}").start()
+    bench.jfet = (1_000_000,) * QUEUES
+    found = 0
+    for n in range(24):
+        queue = n % QUEUES
+        for klass in range(groups):
+            await bench.step(put=(queue, klass))
+            if klass + 1 < groups:
+                for _ in range(3):
+                    await bench.step()
+        for _ in range(gap):
+            await bench.step()
+        await bench.step(close_all=1 << queue)
+        found += len(bench.stale[queue])
+        await bench.step()
+        await bench.step(put=(queue, None))
+        for _ in range(20):
+            await bench.step()
+        assert not bench.stale[queue] and not bench.order[queue]
+    assert found > 12
+
+
+@cocotb.test()
+@cocotb.parametrize(gap=[1, 2, 3])
+async def close_all_of_a_queue_without_groups_changes_nothing(dut: Any, gap: int) -> None:
+    """Also just after its last group has left: what is put in the same cycle passes."""
+    bench = await Bench(dut, f"left {gap}").start()
+    bench.jfet = (100,) * QUEUES
+    left = 0
+    for n in range(24):
+        queue = n % QUEUES
+        await bench.step(put=(queue, 3))
+        left += bool(bench.parked)
+        while bench.parked:
+            await bench.step()
+        for _ in range(gap - 1):
+            await bench.step()
+        appended = bench.appended
+        await bench.step(put=(queue, None), close_all=1 << queue)
+        assert bench.appended == appended + 1 and not int(dut.closing.value)
+        for _ in range(8):
+            await bench.step()
+    assert left > 12

@@ -73,13 +73,16 @@ class Bench:
                 self.groups.queue.append(self.waiting.popleft()[1].group)
 
     async def _watch(self) -> None:
-        """`done` comes once, the cycle after each last beat; no gap inside a frame; `busy` while something is inside."""
+        """`done` comes once, the cycle after each last beat; each beat was told of by `leaves` before, and with the last by `left`; no
+        gap inside a frame; `busy` while something is inside."""
         dut = self.dut
         ended = inside = False
+        told: deque[int] = deque()
         while True:
             await RisingEdge(dut.clk)
             if int(dut.rst.value):
                 ended = inside = False
+                told.clear()
                 continue
             assert int(dut.done.value) == ended, f"done is {dut.done.value} in cycle {cycle()}"
             valid = bool(int(dut.beat_valid.value))
@@ -92,6 +95,13 @@ class Bench:
             if valid and int(dut.beat_ready.value):
                 ended = bool(int(dut.beat_payload_tlast.value))
                 inside = not ended
+                assert told and told.popleft() == ended, (
+                    f"a beat that was not told of, or of another kind, in cycle {cycle()}"
+                )
+            if int(dut.leaves.value):
+                told.append(int(dut.left.value))
+            else:
+                assert not int(dut.left.value), f"a frame has left without a beat in cycle {cycle()}"
             if ended and self.jobs:  # a test forgets them just before a reset
                 self.spent += len(self.jobs[self.done].entries)
                 self.done += 1
