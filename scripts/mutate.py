@@ -363,7 +363,6 @@ MUTANTS = (
            "((beat_fire && header_active) && header_last)", module="PackHeader"),
     Mutant("Pack", "a last word of 8 bytes has two beats", "beats_ends <= (waiting_pop_payload_half && (! waiting_pop_payload_jumbo))", "beats_ends <= 1'b0"),
     Mutant("Pack", "a group's last word has two beats", "(stage_last && ((stage_lastBytes != 4'b0000) && (stage_lastBytes <= 4'b1000)))", "1'b0", module="PackRealign"),
-    Mutant("Pack", "a short group never begins", "(packet_needs && packet_ends)", "1'b0", module="PackRealign"),
     Mutant("Pack", "the second beat of any word is a frame's last", "beats_finishes <= (beats_next && beats_word_payload_last)", "beats_finishes <= beats_next"),
     Mutant("Pack", "a jumbo frame does without its header", "beats_prefixing <= waiting_pop_payload_jumbo", "beats_prefixing <= 1'b0"),
     Mutant("Pack", "a frame in transit does not wait for its words", "beats_starts <= waiting_pop_payload_transit", "beats_starts <= 1'b0"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, fields, replace
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -597,3 +598,30 @@ async def words_that_come_during_a_reset_are_kept(dut: Any) -> None:
                     await bench.cycle()
         await bench.drain()
     assert bench.seen["verdicts"] > 800 and bench.seen["action", DROP, EARLY]
+
+
+@cocotb.test()
+async def a_slope_far_too_steep_is_probability_one(dut: Any) -> None:
+    """Written by hand, a slope may lead far above 1 within the band: 50 or 60 000 packets behind the minimum of 100, by all exponents.
+    Where slope·excess >= 1 even the largest u selects, also if the product has nothing in its lower bits."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    selected, expected = [], []
+    for excess, exponent in product((50, 60_000), range(64)):
+        params = RedParams(
+            minimum=100 << 11,
+            maximum=65_535 << 11,
+            slope_mantissa=1 << 17,
+            slope_exponent=exponent,
+            spread=GEOMETRIC,
+            byte_mode=0,
+        )
+        await bench.configure(0, params, 1)
+        before = bench.seen["action", DROP, EARLY]
+        for _ in range(3):
+            bench.rng.seed(1)  # _fate: keep the verdict
+            await bench.cycle(Request(0, bench.now, 1000, 150_000, 100 + excess, 10, 0, 0xFFFFFF))
+            await bench.drain()
+        selected.append(bench.seen["action", DROP, EARLY] - before)
+        expected.append(3 if excess * params.slope >= 1 else 0)
+    assert selected == expected and 10 < sum(map(bool, selected)) < 118

@@ -18,6 +18,7 @@ CASES = [
     "the_counts_saturate",
     "count_times_size_saturates_from_three_quarters_on",
     "a_cleared_average_starts_from_zero",
+    "a_slope_far_too_steep_is_probability_one",
     "words_that_come_during_a_reset_are_kept",
     "reset_forgets_everything",
 ]
