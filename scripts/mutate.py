@@ -425,6 +425,7 @@ MUTANTS = (
     Mutant("RedFamily", "what falls rises rapidly", "(t4_eligible && (! t4_rise[43]))", "t4_eligible", module="RateTest"),
     Mutant("RedFamily", "a rapid rise waits", "(middle_waits && (! rate_rapid))", "middle_waits", module="Red"),
     Mutant("Ewma", "an average that is being stored is told a cycle later", "(storing[0] ? average : averages_0)", "averages_0"),
+    Mutant("Ewma", "below twice the maximum is below the maximum", "belowDouble = t4_results_3", "belowDouble = t4_results_2"),
     Mutant("Ewma", "an average is stored in the cycle of a clear", "(_zz_storing & (~ clear))", "_zz_storing"),
     Mutant("Fn", "the draw counts half", "({14'd0,comparison_leftSum} <<< 4'd14)", "({14'd0,comparison_leftSum} <<< 4'd13)", module="FnDecision"),
     Mutant("Fn", "a shared multiplier keeps kappa", "multipliers_t15t17_0_a = comparison_right_pairs_0_1;",
