@@ -220,7 +220,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** the queue of which it is the head */
     val headOf = judged(headNow)
     /** its class's timer has ended */
-    private val late = tag.classed && !(io.nowNs.resize(32) - entry.deadlineNs).msb
+    private val late = RegNext(tag.classed && !(io.nowNs.resize(32) - entry.deadlineNs).msb)
     private val deadline = io.nowNs + looking.jfet
     val deadlineNs = RegNextWhen(deadline, comes)
     /** the table by which its class or bypass was found is not that of the packet before */
@@ -297,8 +297,9 @@ class FlowGroups(c: WeirConfig) extends Component {
       val collidesNow = ages.passed.orR && known && slot === tag.slot
       val collides = judged(collidesNow)
     }
+    private val matchesIfNotLate = RegNext(comes && mayJoinNow && sameFlowNow && fits && inTime && !renewsNow && !recent.collidesNow && Mux(tag.classed, staysNow, waitsNow)) init False
     /** it joins, if nothing happens to the entry's group in the meantime */
-    val matches = RegNext(comes && mayJoinNow && sameFlowNow && fits && inTime && !late && !renewsNow && !recent.collidesNow && Mux(tag.classed, staysNow, waitsNow)) init False
+    val matches = matchesIfNotLate && !late
   }
 
   /** The cycle after it: what is known late decides; the link goes on in the next one. */
