@@ -7,6 +7,7 @@ wires and weighted delays smaller, at first also what makes it a little larger.
 
 - A cluster is what has to keep its form: a flip-flop with the LUT that feeds it directly, LUTs of a wide multiplexer, a carry chain, a distributed RAM. It goes to
   places where nextpnr's own rules for slices and tiles allow it (`slices_compatible` in its ecp5/arch_place.cc). Block RAMs, multipliers and all else stay.
+  Half of the moves of what is wider than a slice take its whole tiles along, whose flip-flops then keep their control sets.
 - Delays are nextpnr's own, of its file of delays before routing, but for the wires, which change with each move: what a routed `ten-gig` has on average for as many columns and
   rows. nextpnr's own estimate (`predictDelay`) is 1.6 times that for nine by nine tiles, so that whatever is far apart counts too much, and a LUT more too little.
   Resets over global wires take no time, as nextpnr has it, but the wire to their buffer does.

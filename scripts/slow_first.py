@@ -8,10 +8,12 @@ than 6.2 ns took 1.15 ns more than the means of their wires. Two runs instead of
    Other wires of such a net branch off from what is there.
 
 In both each wire pays the full price (`at_full_price`). Otherwise a wire pays less the longer the path is that it is of, as a part of the longest one, both by estimates from before
-routing: most wires pay a third of it, and those that they take apart pay as little. Of the first 40 000 wires of a `ten-gig` 8 910 took others apart, and 514 at the full price.
+routing: of a path two thirds as long as that a third, and the wires that it takes apart may pay as little. Of the first 40 000 wires of a `ten-gig` 8 910 took others apart, and 514 at the full price.
 
 The first run's rules for slices and tiles are no stricter than the second's. A multiplexer, a carry chain or a distributed RAM stays one in it; WCK and WRE stay, for they hold the
 tile's clock and reset (`stays_connected`); flip-flops of a slice, which need one enable, and of a tile, one reset, have it or have none.
+
+A `ten-gig` has not come to its end this way (docs/modules/core.md).
 """
 
 from __future__ import annotations
