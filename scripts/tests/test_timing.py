@@ -108,6 +108,11 @@ def test_passes_below_zero_are_refused(monkeypatch: pytest.MonkeyPatch, capsys: 
     with pytest.raises(SystemExit, match="2"):
         timing.main()
     assert "--passes -1: 0 or more" in capsys.readouterr().err
+
+
+def test_without_passes_no_path_is_known_to_be_slow(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("sys.argv", ["timing.py", "--passes", "0", "--slow-first"])
     with pytest.raises(SystemExit, match="2"):
         timing.main()
