@@ -219,8 +219,8 @@ class FlowGroups(c: WeirConfig) extends Component {
     }
     /** the queue of which it is the head */
     val headOf = judged(headNow)
-    /** its class's timer has ended, a cycle later */
-    private val late = RegNext(tag.classed && !(io.nowNs.resize(32) - entry.deadlineNs).msb)
+    /** its class's timer has ended */
+    private val late = tag.classed && !(io.nowNs.resize(32) - entry.deadlineNs).msb
     private val deadline = io.nowNs + looking.jfet
     val deadlineNs = RegNextWhen(deadline, comes)
     /** the table by which its class or bypass was found is not that of the packet before */
@@ -229,6 +229,8 @@ class FlowGroups(c: WeirConfig) extends Component {
     private val renewsNow = ip && !io.linked.transit && (tag.epoch =/= epochs(queue.resized) || mismatched && tag.kind =/= FlowKind.none)
     when(comes && ip && !io.linked.transit)(epochs(queue.resized) := tag.epoch)
     private val fits = withEntry <= entry.roomBytes && inner <= entry.roomSum && entry.count < maxCount
+    /** the entry's group takes one more packet, and still waits for it */
+    private val takes = judged(fits && !late)
     /** a jumbo frame in transit: its groups are made already, and it is in no order with others */
     val transit = judged(io.linked.transit)
     private val mayJoinNow = merges && !io.linked.transit && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4) && !mismatched
@@ -297,9 +299,9 @@ class FlowGroups(c: WeirConfig) extends Component {
       val collidesNow = ages.passed.orR && known && slot === tag.slot
       val collides = judged(collidesNow)
     }
-    private val matchesIfNotLate = RegNext(comes && mayJoinNow && sameFlowNow && fits && inTime && !renewsNow && !recent.collidesNow && Mux(tag.classed, staysNow, waitsNow)) init False
+    private val matchesIfTaken = RegNext(comes && mayJoinNow && sameFlowNow && inTime && !renewsNow && !recent.collidesNow && Mux(tag.classed, staysNow, waitsNow)) init False
     /** it joins, if nothing happens to the entry's group in the meantime */
-    val matches = matchesIfNotLate && !late
+    val matches = matchesIfTaken && takes
   }
 
   /** The cycle after it: what is known late decides; the link goes on in the next one. */
