@@ -4,8 +4,8 @@ nextpnr's router1 takes apart what is in the way of a wire at a price that does 
 than 6.2 ns took 1.15 ns more than the means of their wires. Two runs instead of one:
 
 1. of the placed design without the wires of fast paths (`without_fast`), which takes a minute for `ten-gig`;
-2. of the whole design, with what the first run has found for the slow paths' nets in their attributes `ROUTING` (`lock_nets`), locked.
-   Other wires of such a net branch off from what is there.
+2. of the whole design, with what the first run has found for the slow paths' nets in their attributes `ROUTING` (`give_wires`). Other wires of such a net branch off
+   from what is there. They may be taken apart as any other: locked (nextpnr's strength 5) they left a `ten-gig` with some 400 wires that displaced each other for ever.
 
 In both each wire pays the full price (`at_full_price`). Otherwise a wire pays less the longer the path is that it is of, as a part of the longest one, both by estimates from before
 routing: of a path two thirds as long as that a third, and the wires that it takes apart may pay as little. Of the first 40 000 wires of a `ten-gig` 8 910 took others apart, and 514 at the full price.
@@ -13,7 +13,7 @@ routing: of a path two thirds as long as that a third, and the wires that it tak
 The first run's rules for slices and tiles are no stricter than the second's. A multiplexer, a carry chain or a distributed RAM stays one in it; WCK and WRE stay, for they hold the
 tile's clock and reset (`stays_connected`); flip-flops of a slice, which need one enable, and of a tile, one reset, have it or have none.
 
-A `ten-gig` has not come to its end this way (docs/modules/core.md).
+What that comes to: docs/modules/core.md.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from typing import Any
 import paths
 from refine import DIRECT, Cell, global_nets, top_of
 
-LOCKED = 5
-"""nextpnr's STRENGTH_LOCKED (common/kernel/nextpnr_base_types.h): the router does not give such a wire to another net"""
 BESIDE = (*DIRECT, "M", "WD", "WAD0", "WAD1", "WAD2", "WAD3", "WCK", "WRE")
 """inputs that make a LUT part of a multiplexer, a carry chain or a distributed RAM"""
 CONTROLS = ("CE", "LSR")
@@ -82,8 +80,8 @@ def without_fast(design: Mapping[str, Any], slow: set[paths.Pin]) -> None:
                 cell["connections"][port] = []
 
 
-def lock_nets(design: Mapping[str, Any], routed: Mapping[str, Any], slow: set[paths.Pin]) -> int:
-    """Gives the nets of `slow` the wires that they have in `routed`, locked. Returns how many nets that are. Raises SlowFirstError if one of them has none there."""
+def give_wires(design: Mapping[str, Any], routed: Mapping[str, Any], slow: set[paths.Pin]) -> int:
+    """Gives the nets of `slow` the wires that they have in `routed`. Returns how many nets that are. Raises SlowFirstError if one of them has none there."""
     module, other = top_of(design), top_of(routed)
     wanted = set(nets_of(module, slow).values()) - global_nets(module)
     named = {wire["bits"][0]: name for name, wire in module["netnames"].items() if len(wire["bits"]) == 1}
@@ -92,7 +90,5 @@ def lock_nets(design: Mapping[str, Any], routed: Mapping[str, Any], slow: set[pa
         found = other["netnames"].get(name, {"attributes": {}})["attributes"].get("ROUTING", "").strip()
         if not found:
             raise SlowFirstError(f"net {name} has no wires in the first run's design")
-        parts = found.split(";")
-        parts[2::3] = [str(LOCKED)] * len(parts[2::3])
-        module["netnames"][name]["attributes"]["ROUTING"] = ";".join(parts)
+        module["netnames"][name]["attributes"]["ROUTING"] = found
     return len(wanted)

@@ -187,8 +187,8 @@ def place(work: Path, seed: int, timeout_s: float, placer: str, passes: int, slo
 def route_slow_first(
     work: Path, common: list[str], refined: Path, slow: set[paths.Pin], seed: int, timeout_s: float
 ) -> Path:
-    """Routes the wires to the inputs `slow` of the design `refined`, and writes the design with their nets' wires locked (`slow_first.py`); returns where."""
-    first, routed, locked = (work / f"{name}-{seed}.json" for name in ("first", "first-routed", "locked"))
+    """Routes the wires to the inputs `slow` of the design `refined`, and writes the design with their nets' wires (`slow_first.py`); returns where."""
+    first, routed, begun = (work / f"{name}-{seed}.json" for name in ("first", "first-routed", "begun"))
     design = json.loads(refined.read_text())
     slow_first.at_full_price(design)
     if slow:
@@ -198,12 +198,12 @@ def route_slow_first(
         run(command, work, work / f"nextpnr-first-{seed}.log", timeout_s)
         design = json.loads(refined.read_text())
         slow_first.at_full_price(design)
-        nets = slow_first.lock_nets(design, json.loads(routed.read_text()), slow)
+        nets = slow_first.give_wires(design, json.loads(routed.read_text()), slow)
         first.unlink()
         routed.unlink()
         print(f"seed {seed}: {len(slow)} inputs with slow paths, whose {nets} nets are routed first", flush=True)
-    locked.write_text(json.dumps(design))
-    return locked
+    begun.write_text(json.dumps(design))
+    return begun
 
 
 def cells_of(netlist: Path) -> tuple[Counter[str], Counter[str]]:
@@ -366,7 +366,7 @@ def main() -> int:
     parser.add_argument(
         "--slow-first",
         action="store_true",
-        help="route the wires of slow paths before the others and lock them (scripts/slow_first.py; not with --passes 0)",
+        help="route the wires of slow paths before the others (scripts/slow_first.py; not with --passes 0)",
     )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="placements at a time")
     parser.add_argument(

@@ -67,25 +67,25 @@ def test_what_is_fast_is_taken_away_but_for_what_has_to_stay() -> None:
     }, "ENABLE stays with one and two; OTHER_ENABLE is of three alone"
 
 
-def test_nets_of_slow_paths_are_locked_and_no_other() -> None:
+def test_nets_of_slow_paths_get_their_wires_and_no_other() -> None:
     routed, whole = design(), design()
-    routed["modules"]["top"]["netnames"]["DATA"]["attributes"]["ROUTING"] = "X1/Y2/Q0;;1;X1/Y2/A1;X1/Y2/Q0.A1;1"
+    routed["modules"]["top"]["netnames"]["DATA"]["attributes"]["ROUTING"] = " X1/Y2/Q0;;1;X1/Y2/A1;X1/Y2/Q0.A1;1"
     routed["modules"]["top"]["netnames"]["SUM"]["attributes"]["ROUTING"] = "X1/Y2/F0;;1"
     routed["modules"]["top"]["netnames"]["CLOCK"]["attributes"]["ROUTING"] = "G_HPBX0000;;4"
     expected = copy.deepcopy(whole)
-    expected["modules"]["top"]["netnames"]["DATA"]["attributes"]["ROUTING"] = "X1/Y2/Q0;;5;X1/Y2/A1;X1/Y2/Q0.A1;5"
-    assert slow_first.lock_nets(whole, routed, {("adds", "A"), ("two", "M"), ("one", "CLK")}) == 1
+    expected["modules"]["top"]["netnames"]["DATA"]["attributes"]["ROUTING"] = "X1/Y2/Q0;;1;X1/Y2/A1;X1/Y2/Q0.A1;1"
+    assert slow_first.give_wires(whole, routed, {("adds", "A"), ("two", "M"), ("one", "CLK")}) == 1
     assert whole == expected
 
 
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(slow_first.SlowFirstError, match="net DATA has no wires in the first run's design"):
-        slow_first.lock_nets(design(), design(), {("adds", "A")})
+        slow_first.give_wires(design(), design(), {("adds", "A")})
     for pin in (("no", "CE"), ("adds", "C")):
         with pytest.raises(slow_first.SlowFirstError, match=f"no wire to {pin[1]} of cell {pin[0]}"):
             slow_first.without_fast(design(), {pin})
         with pytest.raises(slow_first.SlowFirstError, match=f"no wire to {pin[1]} of cell {pin[0]}"):
-            slow_first.lock_nets(design(), design(), {pin})
+            slow_first.give_wires(design(), design(), {pin})
 
 
 @pytest.mark.parametrize(
@@ -129,25 +129,23 @@ def test_nextpnr_keeps_what_was_routed_first(tmp_path: Path) -> None:
     slow = slow_first.slowest_inputs(slowest, 0.1, 0.25)
     assert len(slow) == len(slowest) // 4
     before = json.loads(refined.read_text())
-    locked = timing.route_slow_first(tmp_path, common, refined, slow, 1, 300)
+    begun = timing.route_slow_first(tmp_path, common, refined, slow, 1, 300)
     assert json.loads(refined.read_text()) == before and not list(tmp_path.glob("first*.json"))
-    run(*common, "--json", locked.name, "--no-pack", "--write", "routed.json", "--report", "report.json")
+    run(*common, "--json", begun.name, "--no-pack", "--write", "routed.json", "--report", "report.json")
 
     def wires(net: dict[str, Any]) -> set[tuple[str, ...]]:
         parts = net["attributes"].get("ROUTING", "").strip().split(";")
         return set(zip(parts[0::3], parts[1::3], parts[2::3], strict=False))
 
     whole, routed = (
-        next(iter(json.loads(path.read_text())["modules"].values())) for path in (locked, tmp_path / "routed.json")
+        next(iter(json.loads(path.read_text())["modules"].values())) for path in (begun, tmp_path / "routed.json")
     )
     assert int(routed["settings"]["timing_driven"], 2) == 0
     done, cells = routed["netnames"], routed["cells"]
     kept = {name for name, net in whole["netnames"].items() if wires(net)}
     assert len(kept) > 10
     for name in kept:
-        before = wires(whole["netnames"][name])
-        assert before <= wires(done[name]), name
-        assert {strength for _, _, strength in before} == {"5"}, "nextpnr's STRENGTH_LOCKED"
+        assert wires(whole["netnames"][name]) <= wires(done[name]), f"{name}: nothing is in the way here"
     driven, used = (
         {
             bit
@@ -165,6 +163,6 @@ def test_nextpnr_keeps_what_was_routed_first(tmp_path: Path) -> None:
 def test_without_slow_paths_nothing_is_routed_first(tmp_path: Path) -> None:
     refined = tmp_path / "refined.json"
     refined.write_text(json.dumps(design()))
-    locked = json.loads(timing.route_slow_first(tmp_path, ["no-such-tool"], refined, set(), 1, 1).read_text())
-    assert locked["modules"]["top"].pop("settings") == {"timing_driven": "0" * 32}
-    assert locked == design()
+    begun = json.loads(timing.route_slow_first(tmp_path, ["no-such-tool"], refined, set(), 1, 1).read_text())
+    assert begun["modules"]["top"].pop("settings") == {"timing_driven": "0" * 32}
+    assert begun == design()
