@@ -5,7 +5,7 @@ than 6.2 ns took 1.15 ns more than the means of their wires. Two runs instead of
 
 1. of the placed design without the wires of fast paths (`without_fast`), which takes a minute for `ten-gig`;
 2. of the whole design, with what the first run has found for the slow paths' nets in their attributes `ROUTING` (`give_wires`). Other wires of such a net branch off
-   from what is there. They may be taken apart as any other: locked (nextpnr's strength 5) they left a `ten-gig` with some 400 wires that displaced each other for ever.
+   from what is there. They may be taken apart as any other: locked (nextpnr's strength 5) they left a `ten-gig` with some 400 wires that displaced each other until it was stopped.
 
 In both each wire pays the full price (`at_full_price`). Otherwise a wire pays less the longer the path is that it is of, as a part of the longest one, both by estimates from before
 routing: of a path two thirds as long as that a third, and the wires that it takes apart may pay as little. Of the first 40 000 wires of a `ten-gig` 8 910 took others apart, and 514 at the full price.
