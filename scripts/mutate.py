@@ -199,7 +199,7 @@ MUTANTS = (
     Mutant("FlowGroups", "an entry that is written as it is read is not taken over", "_zz_looking_overtaken1 <= (writing_writes &&", "_zz_looking_overtaken1 <= (1'b0 &&"),
     Mutant("FlowGroups", "a number like that of the granted group is its", "(order_0_first[11 : 0] == order_0_granted[11 : 0])", "(order_0_first[1 : 0] == order_0_granted[1 : 0])"),
     Mutant("FlowGroups", "a packet that joins counts as a group", "(judging_fate_counts[0] && (! deciding_joins))", "judging_fate_counts[0]"),
-    Mutant("FlowGroups", "any spacing", "((judging_matchesIfTaken && judging_takes) && judging_inTime)", "(judging_matchesIfTaken && judging_takes)"),
+    Mutant("FlowGroups", "any spacing", "&& judging_sameFlowNow) && judging_inTime) && (! judging_renewsNow))", "&& judging_sameFlowNow) && 1'b1) && (! judging_renewsNow))"),
     Mutant("FlowGroups", "one byte too many", "($signed(looking_withEntry) <= $signed(looking_entry_roomBytes))",
            "($signed(looking_withEntry) <= ($signed(looking_entry_roomBytes) + 16'sd1))"),
     Mutant("FlowGroups", "one packet too many", "(looking_entry_count < looking_maxCount)", "(looking_entry_count <= looking_maxCount)"),

@@ -190,7 +190,7 @@ class FlowGroups(c: WeirConfig) extends Component {
 
     private val upper = ticks(47 downto 16)
     private val entryUpper = entry.ticks(47 downto 16)
-    private val inTime = judged(upper === entryUpper || (upperBefore === entryUpper && ticks(15 downto 0) < entry.ticks(15 downto 0)))
+    private val inTime = upper === entryUpper || (upperBefore === entryUpper && ticks(15 downto 0) < entry.ticks(15 downto 0))
     private val sameFlowNow = entry.open && entry.flow === tag.number && entry.queue === queue
     val sameFlow = judged(sameFlowNow)
     private val place = ClassPlace(c)
@@ -299,9 +299,9 @@ class FlowGroups(c: WeirConfig) extends Component {
       val collidesNow = ages.passed.orR && known && slot === tag.slot
       val collides = judged(collidesNow)
     }
-    private val matchesIfTaken = RegNext(comes && mayJoinNow && sameFlowNow && !renewsNow && !recent.collidesNow && Mux(tag.classed, staysNow, waitsNow)) init False
+    private val matchesIfTaken = RegNext(comes && mayJoinNow && sameFlowNow && inTime && !renewsNow && !recent.collidesNow && Mux(tag.classed, staysNow, waitsNow)) init False
     /** it joins, if nothing happens to the entry's group in the meantime */
-    val matches = matchesIfTaken && takes && inTime
+    val matches = matchesIfTaken && takes
   }
 
   /** The cycle after it: what is known late decides; the link goes on in the next one. */
