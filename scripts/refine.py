@@ -27,7 +27,7 @@ import re
 import subprocess
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ import paths
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path(__file__).with_suffix(".cpp")
-PROGRAM = ROOT / "build" / "refine"
+BUILD = ROOT / "build"
 BUILDING = threading.Lock()
 COMPILE = ["-std=c++17", "-O3", "-Wall", "-Wextra", "-Werror"]
 
@@ -46,10 +46,11 @@ SLICES = "ABCD"
 CARRY, LUT_RAM, MUX5, MUX6, CLOCK_INVERTED, WRITE_INVERTED, BLOCKED = (1 << n for n in range(7))
 DIRECT = ("DI", "F1", "FXA", "FXB", "FCI")
 """inputs of slices with a wire of their own, from a cell that has to be beside them"""
+CARRY_INPUTS = ("A", "B", "C", "D", "FCI")
 INVERTED = ("INV", "0")
 """of a clock, an enable and WRE, as nextpnr's `assign_arch_info_for_cell` has it; of LSR the first alone"""
-BESIDE_NS = 0.318
-"""of a LUT to the multiplexer beside it; the other direct wires take no time"""
+FLIP_FLOP_NS = 0.106
+"""of a LUT to the flip-flop beside it, at speed 8, when routed (before, nextpnr counts none; and 0.318 to a multiplexer, which is none then)"""
 
 Cell = dict[str, Any]
 
@@ -76,9 +77,9 @@ class Place:
     z: int
 
     @classmethod
-    def of(cls, name: str, cell: Cell) -> Place:
-        """Where nextpnr has put it."""
-        bel = cell["attributes"].get("NEXTPNR_BEL", "")
+    def of(cls, name: str, cell: Cell, attribute: str) -> Place:
+        """Where the attribute says that it is."""
+        bel = cell["attributes"].get(attribute, "")
         at = BEL.fullmatch(bel)
         if not at:
             raise RefineError(f"cell {name} has no place: the design has to be placed by nextpnr (--no-route --write)")
@@ -129,11 +130,14 @@ def flags_of(cell: Cell) -> int:
 class Problem:
     """A placed design as `refine.cpp` reads it."""
 
+    PLACE = "NEXTPNR_BEL"
+    """the attribute of cells that has their places"""
+
     def __init__(self, module: dict[str, Any], delays: paths.Delays) -> None:
         self.cells: dict[str, Cell] = module["cells"]
         self.names = list(self.cells)
         self.number = {name: n for n, name in enumerate(self.names)}
-        self.places = [Place.of(name, cell) for name, cell in self.cells.items()]
+        self.places = [Place.of(name, cell, self.PLACE) for name, cell in self.cells.items()]
         self.driver = {
             bits[0]: (name, port)
             for name, cell in self.cells.items()
@@ -150,7 +154,32 @@ class Problem:
             and bits[0] in self.driver
             and (bits[0] not in self.global_wires or port == "LSR")
         ]
-        self.delays = delays
+        self.delays = self.as_read(delays)
+
+    def as_read(self, delays: paths.Delays) -> paths.Delays:
+        """The delays as nextpnr has them in a design that it reads packed: it knows the half of a slice that a carry cell is in from packing alone, and takes all of
+        them for first halves then (`constr_z` in `getCellDelay` of its ecp5/arch.cc), which are the slower ones. A chain's carry takes twice as long by that."""
+        slowest: dict[tuple[str, str], float] = {}
+        carries = [
+            name for name, cell in self.cells.items() if cell["type"] == "TRELLIS_COMB" and flags_of(cell) & CARRY
+        ]
+        for name in carries:
+            for port in CARRY_INPUTS:
+                for (_, output), ns in delays.arcs.get((name, port), []):
+                    slowest[port, output] = max(ns, slowest.get((port, output), 0.0))
+        arcs = dict(delays.arcs)
+        for name in carries:
+            for port in CARRY_INPUTS:
+                if (name, port) in arcs:
+                    arcs[name, port] = [(pin, slowest[port, pin[1]]) for pin, _ in arcs[name, port]]
+        return replace(delays, arcs=arcs)
+
+    def always(self, name: str, port: str, bit: int) -> float | None:
+        """ns of a wire inside a slice, or a global one; None if it takes what its way does."""
+        kind = self.cells[name]["type"]
+        if port in DIRECT and kind in ("TRELLIS_COMB", "TRELLIS_FF"):
+            return FLIP_FLOP_NS if port == "DI" else 0.0
+        return 0.0 if self.cells[self.driver[bit][0]]["type"] == "TRELLIS_RAMW" or bit in self.global_wires else None
 
     def clusters(self) -> list[int]:
         """Of each cell the number of its cluster."""
@@ -206,24 +235,24 @@ class Problem:
         outputs: dict[paths.Pin, int] = {}
         wires: list[str] = []
         for name, port, bit in self.loads:
-            driver = self.driver[bit]
-            kind, of = self.cells[name]["type"], self.cells[driver[0]]["type"]
-            always = -1.0
-            if port in DIRECT and kind in ("TRELLIS_COMB", "TRELLIS_FF"):
-                always = BESIDE_NS if port == "F1" else 0.0
-            elif of == "TRELLIS_RAMW" or bit in self.global_wires:
-                always = 0.0
-            between_luts = kind == "TRELLIS_COMB" and port in ("A", "B", "C", "D") and driver[1] == "F"
-            arcs = self.delays.arcs.get((name, port), [])
-            setup = self.delays.ends.get((name, port))
+            driver, always = self.driver[bit], self.always(name, port, bit)
+            between_luts = (
+                self.cells[name]["type"] == "TRELLIS_COMB" and port in ("A", "B", "C", "D") and driver[1] == "F"
+            )
             wires.append(
-                f"{outputs.setdefault(driver, len(outputs))} {self.number[name]} {always} {between_luts:d} "
-                f"{-1 if setup is None else max(setup, 0.0)} {len(arcs)} "
-                + " ".join(f"{outputs.setdefault(output, len(outputs))} {ns}" for output, ns in arcs)
+                f"{outputs.setdefault(driver, len(outputs))} {self.number[name]} {-1.0 if always is None else always} {between_luts:d} "
+                + self.behind((name, port), outputs)
             )
         starts = (f"{self.number[cell]} {self.delays.starts.get((cell, port), -1)}" for cell, port in outputs)
         counts = f"{len(lines)} {len(outputs)} {len(wires)} {max(clusters, default=-1) + 1}"
         out.write_text("\n".join([counts, *lines, *starts, *wires]) + "\n")
+
+    def behind(self, pin: paths.Pin, outputs: dict[paths.Pin, int]) -> str:
+        """What follows an input: the ns that it has to be early before the clock or -1, how many outputs of its cell, and of each its number, in `outputs`, and the ns to it."""
+        arcs, setup = self.delays.arcs.get(pin, []), self.delays.ends.get(pin)
+        return f"{-1 if setup is None else max(setup, 0.0)} {len(arcs)} " + " ".join(
+            f"{outputs.setdefault(output, len(outputs))} {ns}" for output, ns in arcs
+        )
 
     def read(self, results: Path) -> dict[paths.Pin, float]:
         """Gives the cells their new places, all of them as constraints. Returns of each wire, by the input that it leads to, the slowest path through it, ns."""
@@ -253,23 +282,23 @@ def complete_multipliers(module: dict[str, Any]) -> None:
     module["netnames"]["unused_by_multipliers"] = {"hide_name": 0, "bits": [unused], "attributes": {}}
 
 
-def program() -> Path:
-    """The program, built of its source if that is newer; by one thread at a time."""
+def program(source: Path = SOURCE) -> Path:
+    """The program of a source, built if that is newer; by one thread at a time."""
     with BUILDING:
-        return built()
+        return built(source)
 
 
-def built() -> Path:
-    if not PROGRAM.exists() or PROGRAM.stat().st_mtime < SOURCE.stat().st_mtime:
-        PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-        new = PROGRAM.with_name(f"refine.{os.getpid()}")
-        done = subprocess.run(
-            [os.environ.get("CXX", "g++"), *COMPILE, "-o", str(new), str(SOURCE)], capture_output=True, text=True
-        )
+def built(source: Path) -> Path:
+    out = BUILD / source.stem
+    if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
+        BUILD.mkdir(parents=True, exist_ok=True)
+        new = out.with_name(f"{source.stem}.{os.getpid()}")
+        command = [os.environ.get("CXX", "g++"), *COMPILE, "-o", str(new), str(source)]
+        done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            raise RefineError(f"{SOURCE.name} cannot be compiled:\n{done.stderr}")
-        new.replace(PROGRAM)
-    return PROGRAM
+            raise RefineError(f"{source.name} cannot be compiled:\n{done.stderr}")
+        new.replace(out)
+    return out
 
 
 def top_of(design: Mapping[str, Any]) -> dict[str, Any]:

