@@ -65,7 +65,7 @@ def database(device: str) -> Path:
         Path(package.origin).parent / "share" / "ecp5" / f"chipdb-{device}.bin" if package and package.origin else None
     )
     if path is None or not path.is_file():
-        raise RouteError(f"no chip database of {device}: `make tools` installs the package that has it")
+        raise RouteError(f"no chip database of {device}: `make setup` installs the package that has it")
     return path
 
 

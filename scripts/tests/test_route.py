@@ -94,7 +94,7 @@ def test_another_port_of_a_pin_is_refused() -> None:
 
 
 def test_a_device_without_a_database_is_refused() -> None:
-    with pytest.raises(route.RouteError, match="no chip database of 99k: `make tools` installs"):
+    with pytest.raises(route.RouteError, match="no chip database of 99k: `make setup` installs"):
         route.database("99k")
 
 
