@@ -183,6 +183,23 @@ def flow(tmp_path_factory: pytest.TempPathFactory) -> Flow:
     return Flow(tmp_path_factory.mktemp("route"))
 
 
+@dataclass(frozen=True)
+class End:
+    """What nextpnr made of `wired`."""
+
+    module: dict[str, Any]
+    delays: paths.Delays
+    slowest_ns: float
+
+
+@pytest.fixture(scope="module")
+def end(flow: Flow, wired: Wired) -> End:
+    flow.tool(wired.path.name, "--no-pack", "--write", "end.json", "--sdf", "end.sdf", "--report", "report.json")
+    report = json.loads((flow.folder / "report.json").read_text())
+    slowest_ns = 1000 / min(clock["achieved"] for clock in report["fmax"].values())
+    return End(module_of(flow.folder / "end.json"), paths.read(flow.folder / "end.sdf"), slowest_ns)
+
+
 def module_of(path: Path) -> dict[str, Any]:
     return refine.top_of(json.loads(path.read_text()))
 
@@ -193,50 +210,37 @@ def wires(net: dict[str, Any]) -> dict[str, str]:
     return dict(zip(parts[0:-2:3], parts[1:-1:3], strict=True))
 
 
-def test_nextpnr_keeps_all_wires_and_counts_the_same_delays(flow: Flow, wired: Wired) -> None:
+def test_nextpnr_keeps_all_wires_and_counts_the_same_delays(wired: Wired, end: End) -> None:
     found = wired.said
     assert found.routed == found.nets > STATE
-    flow.tool("wired.json", "--no-pack", "--write", "routed.json", "--sdf", "routed.sdf", "--report", "report.json")
-    given, kept = module_of(wired.path), module_of(flow.folder / "routed.json")
+    given, kept = module_of(wired.path), end.module
     ours = {name: of for name, net in given["netnames"].items() if (of := wires(net))}
     assert len(ours) == found.nets
     for name, net in ours.items():
         assert net.items() <= wires(kept["netnames"][name]).items(), f"{name}: something was in the way"
     users = Counter(wire for net in kept["netnames"].values() for wire in wires(net))
     assert max(users.values()) == 1, "a wire has two nets"
-    counted = {
-        end: ns
-        for pin, ends in paths.read(flow.folder / "routed.sdf").arcs.items()
-        for end, ns in ends
-        if end[0] != pin[0]
-    }
+    counted = {to: ns for pin, ends in end.delays.arcs.items() for to, ns in ends if to[0] != pin[0]}
     assert len(found.delays) > 3 * STATE
     off = [pin for pin, ns in found.delays.items() if abs(ns - counted[pin]) > 0.0015]
     assert off == []
 
 
-def test_the_slowest_path_is_nextpnrs(flow: Flow, wired: Wired) -> None:
+def test_the_slowest_path_is_nextpnrs(flow: Flow, wired: Wired, end: End) -> None:
     """All that it is made of beside the wires: delays of cells, of carry cells too as nextpnr has them in a design it reads packed, and of wires inside slices."""
-    flow.tool("wired.json", "--no-pack", "--sdf", "end.sdf", "--report", "report.json")
-    before, after = paths.read(flow.delays), paths.read(flow.folder / "end.sdf")
+    before, after = paths.read(flow.delays), end.delays
     problem = route.Problem(module_of(flow.refined), before)
-    inside = {pin: [(end, ns) for end, ns in ends if end[0] == pin[0]] for pin, ends in after.arcs.items()}
+    inside = {pin: [(to, ns) for to, ns in ends if to[0] == pin[0]] for pin, ends in after.arcs.items()}
     known = {pin: problem.delays.arcs[pin] for pin, ends in inside.items() if ends}
     assert known == {pin: ends for pin, ends in inside.items() if ends}
     assert (before.starts, before.ends) == (after.starts, after.ends)
     assert known != {pin: before.arcs[pin] for pin in known}, "carry cells were counted otherwise before"
-    for (name, port, bit), (_, ns) in zip(problem.loads, ends_of(problem, after), strict=True):
+    ns_of = {(pin, to): ns for pin, ends in after.arcs.items() for to, ns in ends}
+    for name, port, bit in problem.loads:
+        ns = ns_of[problem.driver[bit], (name, port)]
         if (always := problem.always(name, port, bit)) is not None and bit not in problem.global_wires:
             assert (name, port, always) == (name, port, ns)
-    report = json.loads((flow.folder / "report.json").read_text())
-    slowest = 1000 / min(clock["achieved"] for clock in report["fmax"].values())
-    assert float(wired.said.said[-1].split()[-2]) == pytest.approx(slowest, abs=0.006)
-
-
-def ends_of(problem: route.Problem, delays: paths.Delays) -> list[tuple[paths.Pin, float]]:
-    """What the wires of its connections take, in their order."""
-    ns = {(pin, end): ns for pin, ends in delays.arcs.items() for end, ns in ends}
-    return [((name, port), ns[problem.driver[bit], (name, port)]) for name, port, bit in problem.loads]
+    assert float(wired.said.said[-1].split()[-2]) == pytest.approx(end.slowest_ns, abs=0.006)
 
 
 def test_inputs_change_places_only_where_they_may(wired: Wired) -> None:
@@ -292,7 +296,18 @@ def test_what_is_still_shared_is_left_to_nextpnr(flow: Flow) -> None:
     assert {module["cells"][name]["connections"][port][0] for name, port in found.delays} == with_wires
 
 
-def test_time_that_is_over_ends_the_rounds(flow: Flow, tmp_path: Path) -> None:
+def test_no_round_begins_when_time_is_over(flow: Flow, tmp_path: Path) -> None:
+    """Nets that share nothing by then have their wires."""
+    given, out = tmp_path / "in", tmp_path / "out"
+    problem = route.Problem(module_of(flow.refined), paths.read(flow.delays))
+    nets = problem.write_routes(given, [])
+    command = [str(refine.program(route.SOURCE)), str(route.database("25k")), "3", str(given), str(out)]
+    done = subprocess.run([*command, "1.0", "1.0", "80", "0"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "round 1:" in done.stdout and "round 2:" not in done.stdout
+    assert 0 < len(out.read_text().splitlines()) - len(problem.loads) < nets
+
+
+def test_a_program_that_takes_too_long_is_stopped(flow: Flow, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     with pytest.raises(route.RouteError, match="route took more than 0 s, without a round at an end"):
         route.route(flow.refined, flow.delays, flow.globals, out, "25k", 3, 1.0, 1.0, 80, 0.01)
