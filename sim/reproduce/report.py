@@ -62,6 +62,9 @@ FIGURES = {
 }
 
 
+#: heading of the section that says what the tables are made of
+VERSIONS = "## Made of"
+
 #: sides of 003's Figures 3 and 7
 RATES = ("red", "isred")
 
@@ -246,6 +249,37 @@ def heading(of: Table) -> str:
     return f"## {of.paper}: {PAPERS[of.paper]}. {of.title}"
 
 
+def versions(made: list[dict[str, Any]]) -> list[str]:
+    """The section that says which tables are of the same programs and RTL, the version of most tables first."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for table in made:
+        if table.get("sources"):
+            groups.setdefault(table["sources"], []).append(table)
+    lines = [VERSIONS, "", "Tables of the same programs and RTL, whenever they were made:", "",
+             "| programs, SHA-256 | RTL's Verilog, SHA-256 | tables | commits | dates |", "|---|---|---|---|---|"]  # fmt: skip
+    for sources, group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        rtl = sorted({(t["paper"], t["rtl"][:16]) for t in group if t.get("rtl")})
+        dates = sorted({t["date"] for t in group})
+        cells = [
+            f"{sources[:16]}…",
+            ", ".join(f"{paper}: {of}…" for paper, of in rtl) or "none",
+            f"{len(group)} of {len(TABLES)}: " + ", ".join(f"{t['paper']} {t['table']}" for t in group),
+            ", ".join(sorted({t["commit"] for t in group})),
+            dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    silent = len(TABLES) - sum(len(group) for group in groups.values())
+    return [*lines, "", *([f"Of {silent} tables it is not known, or they were not run.", ""] if silent else [])]
+
+
+def with_versions(page: str, made: list[dict[str, Any]]) -> str:
+    """The report's page with that section, before the verdicts."""
+    lines = page.splitlines()
+    end = lines.index("## Verdicts")
+    begin = lines.index(VERSIONS) if VERSIONS in lines else end
+    return "\n".join([*lines[:begin], *versions(made), *lines[end:]]) + "\n"
+
+
 def report(folder: Path, quick: bool) -> None:
     """Markdown and HTML of all tables that are there."""
     lines = [
@@ -259,18 +293,21 @@ def report(folder: Path, quick: bool) -> None:
               "Every value is a mean over the seeds ± half of its 95 % interval. `rtl`: the bottleneck is the cycle model of the"
               " core, each of its decisions compared with the golden model. `golden`: the golden model alone. `ns3`: ns-3's own queue.", ""]  # fmt: skip
     summary, body = ["| paper | table | claim | verdict |", "|---|---|---|---|"], []
-    there = []
+    there, made = [], []
     for of in TABLES:
         file = folder / of.paper / f"{of.name}.json"
         if not file.exists():
             body += [f"## {of.paper}: {of.title}", "", "Not run.", ""] if not quick else []
             continue
         there.append(of)
-        verdicts, lines_of = section(folder, of, json.loads(file.read_text()), quick)
+        made.append(json.loads(file.read_text()))
+        verdicts, lines_of = section(folder, of, made[-1], quick)
         summary += verdicts
         body += lines_of
     lines += [spent(cost(folder, (run for run in plan.runs(quick) if run.table in there))).strip(), ""]
-    lines += ["## Verdicts", "", *summary, "", *body, "## Not run", ""] + [f"- {k}: {v}." for k, v in NOT_RUN.items()]
+    lines += [*versions(made), "## Verdicts", "", *summary, "", *body, "## Not run", ""] + [
+        f"- {k}: {v}." for k, v in NOT_RUN.items()
+    ]
     text = "\n".join(lines) + "\n"
     target = folder / "report"
     target.mkdir(parents=True, exist_ok=True)
@@ -350,10 +387,11 @@ def splice(folder: Path, of: Table) -> None:
     summary, body = section(folder, of, json.loads((folder / of.paper / f"{of.name}.json").read_text()), quick=False)
     page = (ROOT / "docs" / "reproduced.md").read_text()
     kept = [re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", line) for line in body]
-    write_pages(spliced(page, of, summary, kept))
+    keep_values(folder, of)
+    made = [json.loads(file.read_text()) for file in sorted((ROOT / "docs" / "reproduced").glob("*.json"))]
+    write_pages(with_versions(spliced(page, of, summary, kept), made))
     for name in re.findall(r"\]\(([a-z0-9_-]+\.png)\)", "\n".join(body)):
         shutil.copy(folder / "report" / name, ROOT / "docs" / "reproduced")
-    keep_values(folder, of)
 
 
 def main() -> int:

@@ -456,6 +456,30 @@ def test_a_table_that_was_made_again_takes_its_place(tmp_path: Path, monkeypatch
         report.spliced(page.replace(f"| {of.paper} | {of.title} |", "| 0 | x |"), of, summary, body)
 
 
+def test_the_report_says_which_tables_are_of_one_version() -> None:
+    """Made up: two tables of the same programs, made on two days, one of others, one that does not tell."""
+    tables_of = [("003", "a", "11", "aa", 1), ("004", "b", "11", "bb", 3), ("000", "c", "22", None, 2), ("002", "d", None, None, 1)]  # fmt: skip
+    made = [
+        {"paper": paper, "table": name, "sources": s and s * 32, "rtl": r and r * 32, "commit": f"{name}000000", "date": f"2026-01-0{day}"}
+        for paper, name, s, r, day in tables_of
+    ]  # fmt: skip
+    all_of_them = len(plan.TABLES)
+    lines = [
+        f"| {'11' * 8}… | 003: {'aa' * 8}…, 004: {'bb' * 8}… | 2 of {all_of_them}: 003 a, 004 b | a000000, b000000 | 2026-01-01 to 2026-01-03 |",
+        f"| {'22' * 8}… | none | 1 of {all_of_them}: 000 c | c000000 | 2026-01-02 |",
+        "",
+        f"Of {all_of_them - 3} tables it is not known, or they were not run.",
+    ]
+    page = "# Head\n\n## Verdicts\n\n| x |\n"
+    once = report.with_versions(page, made)
+    assert (
+        "\n".join(lines) in once
+        and once.startswith("# Head\n\n## Made of\n")
+        and once.endswith("\n## Verdicts\n\n| x |\n")
+    )
+    assert report.with_versions(once, made) == once, "in place of the one before"
+
+
 def test_the_figures_show_every_side_and_every_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All six queues of 001 in 001-*-queue, RED and ISRED alone in 003's Figures 3 and 7."""
     series = {"time": [0, 1], "packets": [1, 2], "average": [0, 1], "arrivals_per_s": [3] * 31, "drops_per_s": [1]}
