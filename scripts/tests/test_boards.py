@@ -138,6 +138,16 @@ def test_what_does_not_fit_is_refused_with_the_numbers() -> None:
         boards.check_fit({**fits, "lut4": 24289, "ebr": 57}, board)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("board", ALL)
+def test_a_board_fits_its_device(board: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `make bitstream` synthesises it, which takes minutes."""
+    monkeypatch.setattr(boards, "work_of", lambda name: ROOT / "build" / "fits" / name)
+    description = boards.load(board)
+    used = boards.synthesise(board, description, 1200)
+    assert all(0 < used[kind] <= most for kind, most in description["capacity"].items())
+
+
 def test_sizes_count_carries_and_distributed_rams_as_luts() -> None:
     cells = {
         "LUT4": 100,
