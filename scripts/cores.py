@@ -106,7 +106,10 @@ def board_core(board: str) -> dict[str, Any]:
         how = {
             "description": "yosys, nextpnr-ecp5 and ecppack",
             "flow": "trellis",
-            "flow_options": {"nextpnr_options": list(description["nextpnr"])},
+            "flow_options": {
+                "nextpnr_options": list(description["nextpnr"]),
+                "yosys_synth_options": ["-no-rw-check"],
+            },
         }
     return {
         "name": f"weir:board:{board}:{version()}",

@@ -5,7 +5,7 @@ comparator, a register and a multiplexer for every word of a block RAM. Nothing 
 
 ABC chooses LUTs for a delay in which yosys counts every wire as 0.3 ns. In a full device a wire takes three times that, and a path of nine LUTs is slower than a
 carry chain that ABC thinks as slow; whatever is no slower than the slowest path may become deeper, if that saves LUTs. Here a wire
-counts as 0.9 ns, and the logic is balanced by delay (`&syn2`, `&if -x`) before LUTs are chosen. That takes eight minutes for `ten-gig`; boards do without (`quick`).
+counts as 0.9 ns, and the logic is balanced by delay (`&syn2`, `&if -x`) before LUTs are chosen. That takes eight minutes for `ten-gig`; boards do without (`quick`), and leave multipliers as they are.
 
 A flip-flop's reset and enable are one wire more for it, late ones often, and a tile has one reset: of fewer than nine flip-flops a reset becomes logic at their data, of fewer than three an enable.
 
@@ -194,10 +194,12 @@ class Finished:
     resets: int
 
 
-def finish(netlist: Path) -> Finished:
-    """Does all three in a netlist that yosys wrote for `synth_ecp5 -json`, in place."""
+def finish(netlist: Path, multipliers: bool = True) -> Finished:
+    """Does all three in a netlist that yosys wrote for `synth_ecp5 -json`, in place; without `multipliers` the last two."""
     design = json.loads(netlist.read_text())
     modules = [module for module in design["modules"].values() if "cells" in module]
-    done = Finished(sum(map(absorb_in, modules)), sum(map(narrow_in, modules)), sum(map(widen_in, modules)))
+    done = Finished(
+        sum(map(absorb_in, modules)) if multipliers else 0, sum(map(narrow_in, modules)), sum(map(widen_in, modules))
+    )
     netlist.write_text(json.dumps(design))
     return done

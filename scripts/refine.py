@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import paths
+from boards import PACKAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path(__file__).with_suffix(".cpp")
@@ -294,7 +295,10 @@ def built(source: Path) -> Path:
         BUILD.mkdir(parents=True, exist_ok=True)
         new = out.with_name(f"{source.stem}.{os.getpid()}")
         command = [os.environ.get("CXX", "g++"), *COMPILE, "-o", str(new), str(source)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True)
+        except FileNotFoundError:
+            raise RefineError(f"{command[0]} is missing; it is in {PACKAGES['g++']}") from None
         if done.returncode != 0:
             raise RefineError(f"{source.name} cannot be compiled:\n{done.stderr}")
         new.replace(out)

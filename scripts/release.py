@@ -1,4 +1,4 @@
-"""`make release`: what an integrator needs, in one archive that is the same, byte for byte, for the same sources.
+"""`make release`: what an integrator needs, in one archive that is the same, byte for byte, for the same sources and bitstreams.
 
 build/release/weir-<version>.tar.gz holds the FuseSoC cores with their Verilog (every preset, every board), the register map as JSON, C
 header, Markdown and Python, the sources of libweir, the bitstreams that are built and current, and SHA256SUMS over all of
@@ -59,16 +59,11 @@ def bitstreams(rtl: Path, built: Path) -> tuple[Files, list[str]]:
     found: Files = {}
     notes = []
     for board in cores.boards(rtl):
-        bit, made_from = built / board / "board.bit", built / board / "top.v"
-        if not bit.is_file():
+        bit = boards.current(board, built, rtl)
+        if bit is None:
             where = ", with Vivado" if boards.by_vivado(boards.load(board)) else ""
             notes.append(f"{board}: no bitstream; BITSTREAMS=1 builds it{where}")
             continue
-        now = (rtl / "boards" / board / f"{boards.top_of(board)}.v").read_bytes()
-        if not made_from.is_file() or made_from.read_bytes() != now or bit.stat().st_mtime < made_from.stat().st_mtime:
-            raise ReleaseError(
-                f"{board}: the bitstream is of other Verilog; `make bitstream BOARD={board}` or remove build/boards/{board}"
-            )
         found[f"bitstreams/{board}.bit"] = bit.read_bytes()
     return found, notes
 
@@ -93,9 +88,16 @@ def contents(rtl: Path, built: Path) -> tuple[Files, list[str]]:
     for path in _tracked("sw-driver/lib"):
         files[f"libweir/{path.relative_to(library)}"] = path.read_bytes()
     for board in cores.boards(rtl):
-        for name in ("README.md", "board.toml"):
-            files[f"boards/{board}/{name}"] = (cores.BOARDS / board / name).read_bytes()
-    for name in ("LICENSE", "CHANGELOG.md", "docs/packaging.md", "docs/register-protocol.md"):
+        for path in _tracked(f"fpga-boards/{board}"):
+            files[f"boards/{board}/{path.name}"] = path.read_bytes()
+    for name in (
+        "LICENSE",
+        "CHANGELOG.md",
+        "docs/packaging.md",
+        "docs/boards.md",
+        "docs/netfpga.md",
+        "docs/register-protocol.md",
+    ):
         files[Path(name).name] = (ROOT / name).read_bytes()
     more, notes = bitstreams(rtl, built)
     files |= more

@@ -30,13 +30,13 @@ from typing import Any
 
 import paths
 import route
+from boards import BoardError, tool
 from ecp5 import finish, sizes, synthesis
 from floorplan import FloorplanError, floorplan
 from refine import RefineError, refine
 from route import RouteError
 
 ROOT = Path(__file__).resolve().parent.parent
-BIN = Path(sys.executable).parent
 DEVICE, PACKAGE, SPEED = "LFE5UM5G-85F", "CABGA756", 8
 GOAL_MHZ = 156.25
 TARGET_NS = 5.5
@@ -52,8 +52,10 @@ PLACERS = {
 """`heap` with more for timing than nextpnr's defaults of 2 and 10"""
 PASSES = 640
 """of `refine.py`"""
-LUTS, FULL = 83640, 0.6
-"""LUT4 of the device; a core that takes a larger part of them fills it: `floorplan.py` gives RAMs and multipliers their places first"""
+HAS = {"lut4": 83640, "ff": 83640, "ebr": 208, "dsp": 156}
+"""what the device has (FPGA-DS-02012)"""
+FULL = 0.6
+"""a core that takes a larger part of the LUTs fills the device: `floorplan.py` gives RAMs and multipliers their places first"""
 RECORD = ROOT / "docs" / "timing.csv"
 FOLD = 4
 """outputs that the wrapper adds up in one LUT"""
@@ -133,8 +135,10 @@ def run(command: list[str], directory: Path, log: Path, timeout_s: float) -> flo
     with log.open("w") as out:
         try:
             done = subprocess.run(
-                [str(BIN / command[0]), *command[1:]], cwd=directory, stdout=out, stderr=out, timeout=timeout_s
+                [tool(command[0]), *command[1:]], cwd=directory, stdout=out, stderr=out, timeout=timeout_s
             )
+        except BoardError as error:
+            raise TimingError(str(error)) from None
         except subprocess.TimeoutExpired:
             raise TimingError(f"{command[0]} took more than {timeout_s:.0f} s; log: {log}") from None
     if done.returncode != 0:
@@ -215,7 +219,16 @@ def cells_of(netlist: Path) -> tuple[Counter[str], Counter[str]]:
 
 def fills(cells: Counter[str]) -> bool:
     """Whether so many cells of each type fill the device."""
-    return sizes(cells)["lut4"] > FULL * LUTS
+    return sizes(cells)["lut4"] > FULL * HAS["lut4"]
+
+
+def check_fit(cells: Counter[str], module: str) -> None:
+    """Raises TimingError if the device has too little of anything."""
+    over = [f"{n} of {HAS[kind]} {kind}" for kind, n in sizes(cells).items() if n > HAS[kind]]
+    if over:
+        raise TimingError(
+            f"{module} does not fit {DEVICE}: {', '.join(over)}; fewer queues, cells or policies take less"
+        )
 
 
 def used(report: dict[str, Any], outside: Counter[str]) -> dict[str, int]:
@@ -289,14 +302,21 @@ def recorded(preset: str) -> tuple[str, float] | None:
     return (rows[-1]["commit"], max(map(float, rows[-1]["fmax_mhz"].split()))) if rows else None
 
 
-def compare(preset: str, fmax_mhz: list[float]) -> None:
-    """Raises TimingError if the best seed is more than LOSS below the record's."""
+def before(preset: str) -> tuple[str, float]:
+    """`recorded`, and an error if there is nothing."""
     last = recorded(preset)
     if last is None:
-        raise TimingError(f"{RECORD.relative_to(ROOT)} has no line for {preset} on {DEVICE}; --record writes one")
-    commit, before = last
-    text = f"best seed {max(fmax_mhz):.2f} MHz; {before:.2f} MHz at {commit}"
-    if max(fmax_mhz) < (1 - LOSS) * before:
+        raise TimingError(
+            f"{RECORD.relative_to(ROOT)} has no line for {preset} on {DEVICE}; RECORD=1 (--record) writes one"
+        )
+    return last
+
+
+def compare(preset: str, fmax_mhz: list[float]) -> None:
+    """Raises TimingError if the best seed is more than LOSS below the record's."""
+    commit, best = before(preset)
+    text = f"best seed {max(fmax_mhz):.2f} MHz; {best:.2f} MHz at {commit}"
+    if max(fmax_mhz) < (1 - LOSS) * best:
         raise TimingError(f"{preset}: {text}: more than {LOSS:.0%} lost")
     print(f"{text}: within {LOSS:.0%}")
 
@@ -319,6 +339,7 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
     print(f"{module} on {DEVICE}, speed {SPEED}", flush=True)
     synthesise(source, module, work, a.timeout)
     cells, outside = cells_of(work / "netlist.json")
+    check_fit(cells, module)
     if fills(cells):
         try:
             plan = floorplan(work / "netlist.json", "wrapper")
@@ -378,22 +399,29 @@ def main() -> int:
     )
     parser.add_argument("--record", action="store_true", help="append to docs/timing.csv")
     parser.add_argument("--check", action="store_true", help="fail if more than 10 %% is lost against docs/timing.csv")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "build" / "timing.json", help="the result (build/timing.json)"
+    )
     parser.add_argument("--verilog", type=Path, help="measure a unit: its Verilog; needs --top; writes no result")
     parser.add_argument("--top", help="top module of --verilog")
     a = parser.parse_args()
     for name in ("passes", "rounds"):
         if getattr(a, name) < 0:
             parser.error(f"--{name} {getattr(a, name)}: 0 or more")
-    if a.seeds < 1 or (a.verilog is None) != (a.top is None):
-        parser.error("--seeds is 1 or more; --verilog and --top go together")
+    if a.seeds < 1:
+        parser.error(f"--seeds {a.seeds}: 1 or more")
+    if (a.verilog is None) != (a.top is None):
+        parser.error("--verilog and --top go together")
     if a.verilog is not None and (a.record or a.check):
         parser.error("the record is of presets: no --record or --check with --verilog")
     try:
+        if a.check:
+            before(a.preset)
         result = measure(a)
         if a.verilog is None:
-            out = ROOT / "build" / "timing.json"
-            out.write_text(json.dumps(result, indent=2) + "\n")
-            print(out.relative_to(ROOT))
+            a.out.parent.mkdir(parents=True, exist_ok=True)
+            a.out.write_text(json.dumps(result, indent=2) + "\n")
+            print(a.out.relative_to(ROOT) if a.out.is_relative_to(ROOT) else a.out)
         if a.check:
             compare(a.preset, result["fmax_mhz"])
         if a.record:

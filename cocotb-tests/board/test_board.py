@@ -23,6 +23,12 @@ def test_ecp5_versa() -> None:
     _run("ecp5-versa", "bench_board", "a_bad_frame_stops_in_the_core_and_passes_the_bypass_as_bad")
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_ecp5_versa_with_every_case() -> None:
+    _run("ecp5-versa", "bench_board")
+
+
 @pytest.mark.timeout(600)
 def test_colorlight_5a_75b_registers() -> None:
     _run("colorlight-5a-75b", "bench_registers")

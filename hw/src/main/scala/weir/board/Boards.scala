@@ -6,8 +6,10 @@ import weir.netfpga.NetFpgaOutputQueues
 
 /** The tops of `fpga-boards/` and the module for NetFPGA; the name is the folder's, and the file's and the module's with `_` for `-`. */
 object Boards {
-  /** Drop-Tail in one queue of 32 KiB: two frames of 9216 bytes, one that leaves while the next one comes. There is no room for a trace. */
-  private val colorlight = WeirConfig.preset("tail").copy(name = "colorlight-5a-75b", cells = 512, descriptors = 256, traceDepth = 0,
+  /** Drop-Tail in one queue of 32 KiB: two frames of 9216 bytes, one that leaves while the next one comes. There is no room for a trace, and with the
+    * totals in block RAMs 57 of 56 would be taken.
+    */
+  private val colorlight = WeirConfig.preset("tail").copy(name = "colorlight-5a-75b", cells = 512, descriptors = 256, traceDepth = 0, lutTotals = true,
     clockHz = Colorlight5a75b.pll.coreHz)
   /** Two queues in 64 KiB, Drop-Tail or DT-ECN, with registers over the UART: four did not route within a quarter of an hour. RED would
     * take more multipliers than the device has for two cores.

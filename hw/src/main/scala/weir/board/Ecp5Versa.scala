@@ -29,7 +29,7 @@ class Ecp5Versa(c: WeirConfig) extends Component {
   }
   eth0_rst_n := start.done
   eth1_rst_n := start.done
-  val design = new TwoPorts(c, clocks, Seq(eth0, eth1), start.around, SerialLine(uart.rxd, uart.txd, baud = 1000000), rxTaps = 80, txTaps = 80)
+  val design = new TwoPorts(c, clocks, Seq(eth0, eth1), start.around, SerialLine(uart.rxd, uart.txd, baud = 1000000), rxTaps = 0, txTaps = 0)
 
   private val lights = design.lights
   private val shown = Seq(lights.heart(25), start.around) ++

@@ -230,7 +230,7 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     /** rows that read 0 */
     val empty = block.indices.filter(block(_).isEmpty)
 
-    val unit = Totals(block.map(_.map(t => widthOf(t.live))), steady = 2)
+    val unit = Totals(block.map(_.map(t => widthOf(t.live))), steady = 2, inLuts = c.lutTotals)
     for ((port, tally) <- unit.io.tallies.zip(block.flatten)) port := tally.live
     unit.io.whole := Vec(time.throttled, time.uptime)
     unit.io.capture := moment.copied

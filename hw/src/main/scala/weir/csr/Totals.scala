@@ -20,9 +20,9 @@ import spinal.lib._
   * Reset and `clear`: tallies are 0, and the next complete sweep takes all totals for 0.
   *
   * @param places rows of the RAM: what is copied, and None where there is nothing
-  * @param steady rows of 64 bits behind them that count on their own and are only copied
+  * @param steady rows of 64 bits behind them that count on their own and are only copied. `inLuts`: the RAM is made of LUTs
   */
-case class Totals(places: Seq[Option[Int]], steady: Int) extends Component {
+case class Totals(places: Seq[Option[Int]], steady: Int, inLuts: Boolean = false) extends Component {
   private val rowWidth = log2Up(places.size + steady)
   private val swept = places.indices.filter(places(_).isDefined)
   private val copied = swept ++ (places.size until places.size + steady)
@@ -134,8 +134,8 @@ case class Totals(places: Seq[Option[Int]], steady: Int) extends Component {
     }
     val address0 = along(sweep.row @@ sweep.high, sweep.reads)
     val mask0 = along(Vec(masks)(sweep.row @@ sweep.high), sweep.reads)
-
-    val ram = Mem(Bits(32 bits), 4 << rowWidth)
+    private def memory = Mem(Bits(32 bits), 4 << rowWidth)
+    val ram = if (inLuts) memory.addAttribute("ram_style", "distributed") else memory
     io.read.ready := !sweep.reads
     private val asked = RegNext(io.read.fire) init False
     private val read = ram.readSync(!sweep.reads ## Mux(sweep.reads, sweep.row @@ sweep.high, io.read.payload) asUInt, sweep.reads || io.read.valid)
