@@ -33,17 +33,20 @@ def padded(payload: bytes) -> bytes:
 class MacBench:
     """A MAC between a line and a core. `line_ps`, `core_ps`: periods of their clocks."""
 
+    #: the clock that comes with what is received
+    rx_clock = "rx_clk"
+
     def __init__(self, dut: Any, rng: random.Random, line_ps: int, core_ps: int, rx_ps: int | None = None) -> None:
         self.dut, self.rng = dut, rng
         self.line_ps, self.core_ps, self.rx_ps = line_ps, core_ps, rx_ps or line_ps
-        for name in ("m_axis", "s_axis", "gmii_rxd", "gmii_txd", "xgmii_rxd", "xgmii_txd"):
+        for name in ("m_axis", "s_axis", "gmii_rxd", "gmii_txd", "xgmii_rxd", "xgmii_txd", "rgmii_rxd", "rgmii_txd"):
             logging.getLogger(f"cocotb.{dut._name}.{name}").setLevel(logging.WARNING)
 
     async def start(self) -> None:
         dut = self.dut
         dut.statistics_snapshot.value = 0
         Clock(dut.clk, self.core_ps, "ps").start()
-        Clock(dut.rx_clk, self.rx_ps, "ps").start()
+        Clock(getattr(dut, self.rx_clock), self.rx_ps, "ps").start()
         Clock(dut.tx_clk, self.line_ps, "ps").start()
         self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.clk)
         self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), dut.clk, dut.rst)
@@ -51,12 +54,13 @@ class MacBench:
 
     async def reset(self) -> None:
         """Resets all three domains, released with their clocks."""
-        for domain in ("", "rx_", "tx_"):
-            getattr(self.dut, f"{domain}rst").value = 1
+        clocks = {"tx_rst": "tx_clk", "rx_rst": self.rx_clock, "rst": "clk"}
+        for reset in clocks:
+            getattr(self.dut, reset).value = 1
         await Timer(8 * self.core_ps + 8 * self.line_ps, "ps")
-        for domain in ("tx_", "rx_", ""):
-            await RisingEdge(getattr(self.dut, f"{domain}clk"))
-            getattr(self.dut, f"{domain}rst").value = 0
+        for reset, clock in clocks.items():
+            await RisingEdge(getattr(self.dut, clock))
+            getattr(self.dut, reset).value = 0
         await Timer(16 * self.core_ps, "ps")
 
     async def bytes_of_line(self, count: int) -> None:
