@@ -68,6 +68,7 @@ class MacBench:
         await Timer(count * self.byte_ps + 40 * (self.core_ps + self.line_ps), "ps")
 
     byte_ps: int
+    line_source: Any
 
     def send(self, payload: bytes, bad: bool = False) -> None:
         """A frame from the core; `bad`: tuser on its last beat."""
@@ -85,6 +86,24 @@ class MacBench:
             assert not any(frame.tuser[: (len(frame.tdata) - 1) // 8 * 8]), "tuser before the last beat"
             frames.append((data, bool(frame.tuser[-1])))
         return frames
+
+    async def wait_now_and_then(self, frames: list[bytes]) -> None:
+        """The core waits while these come from the line: they are lost as a whole or closed as bad, and counted, never mixed up."""
+        while not self.line_source.idle():
+            self.sink.pause = self.rng.random() < 0.6
+            await Timer(self.rng.randrange(1, 160) * 8 * self.byte_ps, "ps")
+        self.sink.pause = False
+        await self.bytes_of_line(2000)
+        taken = self.taken()
+        place = 0
+        for data, bad in taken:
+            match = [n for n in range(place, len(frames)) if frames[n].startswith(data[:-1] if bad else data)]
+            assert match and (bad or frames[match[0]] == data), f"a frame of {len(data)} bytes, tuser {bad}"
+            place = match[0] + 1
+        counts = await self.statistics()
+        whole, cut = sum(not bad for _, bad in taken), sum(bad for _, bad in taken)
+        assert counts["good"] == len(frames) and counts["lost"] == len(frames) - whole and cut > 0
+        assert whole > 10 and len(frames) - whole - cut > 10, f"{whole} whole, {cut} cut of {len(frames)}"
 
     async def statistics(self) -> dict[str, int]:
         """A snapshot of all counters."""

@@ -25,6 +25,7 @@ def test_gigabit_mac() -> None:
         ("RgmiiMac7Series", "xilinx_cells.v"),
         ("RgmiiMac7SeriesAligned", "xilinx_cells.v"),
     ],
+    ids=["RgmiiMacEcp5", "RgmiiMac7Series", "RgmiiMac7SeriesAligned"],
 )
 def test_rgmii_mac(unit: str, cells: str) -> None:
     run_bench(unit, "bench_rgmii", internals=["GmiiTransmit.s_axis_t*", "GmiiReceive.m_axis_t*"], cells=cells)
