@@ -625,6 +625,7 @@ MUTANTS = (
            "streamDemux_2_io_outputs_1_valid", module="BumpInTheWire"),
     Mutant("Board", "an error is not sent", "(transmit_valid ^ transmit_error)",
            "transmit_valid", module="RgmiiPort"),
+    Mutant("Board", "an error is not received", "(iddrx1f_5_Q0 ^ iddrx1f_5_Q1)", "1'b0", module="RgmiiPort"),
     Mutant("Board", "nibbles are swapped on the way in", "{iddrx1f_4_Q1,{iddrx1f_3_Q1,{iddrx1f_2_Q1,{iddrx1f_1_Q1,{iddrx1f_4_Q0,{iddrx1f_3_Q0,{iddrx1f_2_Q0,iddrx1f_1_Q0}}}}}}}",
            "{iddrx1f_4_Q0,{iddrx1f_3_Q0,{iddrx1f_2_Q0,{iddrx1f_1_Q0,{iddrx1f_4_Q1,{iddrx1f_3_Q1,{iddrx1f_2_Q1,iddrx1f_1_Q1}}}}}}}", module="RgmiiPort"),
 )  # fmt: skip
