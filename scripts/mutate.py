@@ -116,6 +116,10 @@ UNITS = {
     ),
     "TenGigabitMac": Unit("units/TenGigabitMac.v", ("cocotb-tests/mac/test_mac.py::test_ten_gigabit_mac",)),
     "GigabitMac": Unit("units/GigabitMac.v", ("cocotb-tests/mac/test_mac.py::test_gigabit_mac",)),
+    "RgmiiMacEcp5": Unit("units/RgmiiMacEcp5.v", ("cocotb-tests/mac/test_mac.py::test_rgmii_mac[RgmiiMacEcp5]",)),
+    "RgmiiMac7Series": Unit(
+        "units/RgmiiMac7Series.v", ("cocotb-tests/mac/test_mac.py::test_rgmii_mac[RgmiiMac7Series]",)
+    ),
     "UartBridge": Unit(
         "units/UartBridgeFast.v",
         tuple(
@@ -527,6 +531,24 @@ MUTANTS = (
            module="GmiiTransmit"),
     Mutant("GigabitMac", "a gap of 11 bytes", "(frame_step == 4'b1010)", "(frame_step == 4'b1001)",
            module="GmiiTransmit"),
+    Mutant("GigabitMac", "a full FIFO takes the next frame", "(push_crowded || push_closing)", "1'b0",
+           module="ReceiveCrossing"),
+    Mutant("GigabitMac", "a frame that is cut is not closed", "push_closing <= push_open", "push_closing <= 1'b0",
+           module="ReceiveCrossing"),
+    Mutant("GigabitMac", "a delimiter inside a frame starts another", "(! parse_inside)", "(port_data == 8'hd5)",
+           module="GmiiReceive"),
+    Mutant("RgmiiMacEcp5", "an error is not received", "(iddrx1f_5_Q0 ^ iddrx1f_5_Q1)", "1'b0", module="RgmiiPort"),
+    Mutant("RgmiiMacEcp5", "an error is the second level of the pin", "(iddrx1f_5_Q0 ^ iddrx1f_5_Q1)", "iddrx1f_5_Q1", module="RgmiiPort"),
+    Mutant("RgmiiMacEcp5", "nibbles are swapped on the way in", "{iddrx1f_4_Q1,{iddrx1f_3_Q1,{iddrx1f_2_Q1,{iddrx1f_1_Q1,{iddrx1f_4_Q0,{iddrx1f_3_Q0,{iddrx1f_2_Q0,iddrx1f_1_Q0}}}}}}}",
+           "{iddrx1f_4_Q0,{iddrx1f_3_Q0,{iddrx1f_2_Q0,{iddrx1f_1_Q0,{iddrx1f_4_Q1,{iddrx1f_3_Q1,{iddrx1f_2_Q1,iddrx1f_1_Q1}}}}}}}", module="RgmiiPort"),
+    Mutant("RgmiiMacEcp5", "an error is not sent", "(transmit_valid ^ transmit_error)", "transmit_valid", module="RgmiiPort"),
+    Mutant("RgmiiMacEcp5", "a nibble's first bit is the other's", "transmit_data[0]", "transmit_data[4]", module="RgmiiPort"),
+    Mutant("RgmiiMac7Series", "an error is not received", "(iddr_5_Q1 ^ iddr_5_Q2)", "1'b0", module="RgmiiPort"),
+    Mutant("RgmiiMac7Series", "an error is the second level of the pin", "(iddr_5_Q1 ^ iddr_5_Q2)", "iddr_5_Q2", module="RgmiiPort"),
+    Mutant("RgmiiMac7Series", "nibbles are swapped on the way in", "{iddr_4_Q2,{iddr_3_Q2,{iddr_2_Q2,{iddr_1_Q2,{iddr_4_Q1,{iddr_3_Q1,{iddr_2_Q1,iddr_1_Q1}}}}}}}",
+           "{iddr_4_Q1,{iddr_3_Q1,{iddr_2_Q1,{iddr_1_Q1,{iddr_4_Q2,{iddr_3_Q2,{iddr_2_Q2,iddr_1_Q2}}}}}}}", module="RgmiiPort"),
+    Mutant("RgmiiMac7Series", "an error is not sent", "(transmit_valid ^ transmit_error)", "transmit_valid", module="RgmiiPort"),
+    Mutant("RgmiiMac7Series", "a nibble's first bit is the other's", "transmit_data[0]", "transmit_data[4]", module="RgmiiPort"),
     Mutant("UartBridge", "a stop bit is not looked at", "_zz_byte_valid <= (bits_ends && line_high)", "_zz_byte_valid <= bits_ends",
            "bench_faults", module="UartReceive"),
     Mutant("UartBridge", "a start bit is not looked at", "((bits_passed == 4'b0000) && line_high)", "1'b0", "bench_faults", module="UartReceive"),
@@ -603,6 +625,7 @@ MUTANTS = (
            "streamDemux_2_io_outputs_1_valid", module="BumpInTheWire"),
     Mutant("Board", "an error is not sent", "(transmit_valid ^ transmit_error)",
            "transmit_valid", module="RgmiiPort"),
+    Mutant("Board", "an error is not received", "(iddrx1f_5_Q0 ^ iddrx1f_5_Q1)", "1'b0", module="RgmiiPort"),
     Mutant("Board", "nibbles are swapped on the way in", "{iddrx1f_4_Q1,{iddrx1f_3_Q1,{iddrx1f_2_Q1,{iddrx1f_1_Q1,{iddrx1f_4_Q0,{iddrx1f_3_Q0,{iddrx1f_2_Q0,iddrx1f_1_Q0}}}}}}}",
            "{iddrx1f_4_Q0,{iddrx1f_3_Q0,{iddrx1f_2_Q0,{iddrx1f_1_Q0,{iddrx1f_4_Q1,{iddrx1f_3_Q1,{iddrx1f_2_Q1,iddrx1f_1_Q1}}}}}}}", module="RgmiiPort"),
 )  # fmt: skip

@@ -85,10 +85,11 @@ class Bench:
             gap = 0 if enable else gap + 1
             before = enable
 
-    def send(self, port: int, payload: bytes, wrong: int = 0) -> None:
-        """A frame into a port; `wrong` is xored with its FCS."""
-        check = bytes(b ^ wrong for b in fcs(payload))
-        self.sources[port].send_nowait(GmiiFrame(PREAMBLE + payload + check))
+    def send(self, port: int, payload: bytes, wrong: int = 0, error: int | None = None) -> None:
+        """A frame into a port; `wrong` is xored with its FCS, with its byte `error` comes the PHY's error signal."""
+        data = PREAMBLE + payload + bytes(b ^ wrong for b in fcs(payload))
+        flags = None if error is None else [int(n == len(PREAMBLE) + error) for n in range(len(data))]
+        self.sources[port].send_nowait(GmiiFrame(data, flags))
 
     async def between_frames(self, work: Awaitable[Any]) -> Any:
         """Lets the clocks of the lines stand still meanwhile, whose models take most of the time."""
@@ -168,7 +169,7 @@ async def minimum_frames_pass_at_line_rate_both_ways(dut: Any) -> None:
 
 @cocotb.test()
 async def a_bad_frame_stops_in_the_core_and_passes_the_bypass_as_bad(dut: Any) -> None:
-    """Without the bypass, with it, and without it again; a switch between frames loses nothing."""
+    """Bad by its FCS or by the PHY's word. Without the bypass, with it, and without it again; a switch between frames loses nothing."""
     bench = await Bench.make(dut, "bypass")
     for on in (False, True, False):
         await bench.bypass(on)
@@ -176,7 +177,10 @@ async def a_bad_frame_stops_in_the_core_and_passes_the_bypass_as_bad(dut: Any) -
         for port in range(2):
             for n in range(12):
                 frame, bad = bench.rng.randbytes(bench.rng.choice([60, 61, 300])), n % 3 == 1
-                bench.send(port, frame, wrong=0xFF if bad else 0)
+                if bad and n % 2:
+                    bench.send(port, frame, error=bench.rng.randrange(len(frame)))
+                else:
+                    bench.send(port, frame, wrong=0xFF if bad else 0)
                 if on or not bad:
                     expected[port].append((frame, bad))
         await bench.drained(len(expected[1]), len(expected[0]))

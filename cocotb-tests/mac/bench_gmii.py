@@ -47,6 +47,18 @@ class Bench(MacBench):
             gap = 0 if enable else gap + 1
             before = enable
 
+    async def watch_received(self, gaps: list[int]) -> None:
+        """`gaps` gets the bytes between the frames that come."""
+        gap: int | None = None
+        while True:
+            await RisingEdge(self.dut.rx_clk)
+            if not int(self.dut.gmii_rx_dv.value):
+                gap = None if gap is None else gap + 1
+            else:
+                if gap:
+                    gaps.append(gap)
+                gap = 0
+
     def raw(self, data: bytes, error: list[int] | None = None, preamble: bytes = PREAMBLE) -> None:
         """Bytes after the preamble as they are."""
         flags = None if error is None else [0] * len(preamble) + error
@@ -123,8 +135,14 @@ async def forwards_minimum_frames_at_line_rate_both_ways(dut: Any) -> None:
 
 @cocotb.test()
 async def marks_what_is_wrong_and_counts_it(dut: Any) -> None:
-    """Bad FCS, runts, frames too long, error signals, no delimiter; good frames between are untouched."""
+    """Bad FCS, runts, frames too long, error signals, no delimiter; good frames between are untouched.
+
+    Gaps are a byte long.
+    """
     bench = await Bench.make(dut, "wrong")
+    bench.line_source.ifg = 1
+    gaps: list[int] = []
+    cocotb.start_soon(bench.watch_received(gaps))
     rng = bench.rng
     expected: list[tuple[bytes, bool]] = []
     counts = dict.fromkeys(("good", "bad_fcs", "error", "runt", "oversize", "received_bytes"), 0)
@@ -176,16 +194,51 @@ async def marks_what_is_wrong_and_counts_it(dut: Any) -> None:
         expected.append((frame, False))
         counts["good"] += 1
         counts["received_bytes"] += 64
-    bench.line_source.ifg = 1
-    good()
     good()
     await bench.line_source.wait()
     await bench.bytes_of_line(64)
+    assert set(gaps) == {1}
     taken = bench.taken()
     assert len(taken) == len(expected)
     for n, (got, wanted) in enumerate(zip(taken, expected, strict=True)):
         assert got == wanted, f"frame {n}: {len(got[0])} bytes, tuser {got[1]}; expected {len(wanted[0])}, {wanted[1]}"
     bench.check_statistics(await bench.statistics(), **counts)
+
+
+@cocotb.test()
+async def a_second_start_inside_a_frame_is_data(dut: Any) -> None:
+    """GMII has no character for a start. A preamble begins a frame behind a byte without enable, which ends the torn one as bad."""
+    bench = await Bench.make(dut, "restart")
+    bench.line_source.ifg = 1
+    expected = []
+    for cut in range(64, 73):
+        torn, whole = bench.rng.randbytes(cut), bench.rng.randbytes(61)
+        inner = PREAMBLE + whole + fcs(whole)
+        bench.raw(torn + inner)  # the FCS of the inner frame is not that of the outer one
+        expected.append((torn + inner[:-4], True))
+        bench.good(torn + inner)
+        expected.append((torn + inner, False))
+        bench.raw(torn)
+        expected.append((torn[:-4], True))
+        bench.good(whole)
+        expected.append((whole, False))
+    await bench.line_source.wait()
+    await bench.bytes_of_line(64)
+    assert bench.taken() == expected
+    good = [frame for frame, bad in expected if not bad]
+    bench.check_statistics(
+        await bench.statistics(), good=18, bad_fcs=18, received_bytes=sum(len(frame) + 4 for frame in good)
+    )
+
+
+@cocotb.test()
+async def loses_whole_frames_when_the_core_waits(dut: Any) -> None:
+    """The core is promised never to wait; if it does, frames are lost or closed as bad, never mixed up."""
+    bench = await Bench.make(dut, "wait")
+    frames = [bench.rng.randbytes(bench.rng.choice([60, 61, 200, 1514])) for _ in range(120)]
+    for frame in frames:
+        bench.good(frame)
+    await bench.wait_now_and_then(frames)
 
 
 @cocotb.test()

@@ -33,17 +33,20 @@ def padded(payload: bytes) -> bytes:
 class MacBench:
     """A MAC between a line and a core. `line_ps`, `core_ps`: periods of their clocks."""
 
+    #: the clock that comes with what is received
+    rx_clock = "rx_clk"
+
     def __init__(self, dut: Any, rng: random.Random, line_ps: int, core_ps: int, rx_ps: int | None = None) -> None:
         self.dut, self.rng = dut, rng
         self.line_ps, self.core_ps, self.rx_ps = line_ps, core_ps, rx_ps or line_ps
-        for name in ("m_axis", "s_axis", "gmii_rxd", "gmii_txd", "xgmii_rxd", "xgmii_txd"):
+        for name in ("m_axis", "s_axis", "gmii_rxd", "gmii_txd", "xgmii_rxd", "xgmii_txd", "rgmii_rxd", "rgmii_txd"):
             logging.getLogger(f"cocotb.{dut._name}.{name}").setLevel(logging.WARNING)
 
     async def start(self) -> None:
         dut = self.dut
         dut.statistics_snapshot.value = 0
         Clock(dut.clk, self.core_ps, "ps").start()
-        Clock(dut.rx_clk, self.rx_ps, "ps").start()
+        Clock(getattr(dut, self.rx_clock), self.rx_ps, "ps").start()
         Clock(dut.tx_clk, self.line_ps, "ps").start()
         self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.clk)
         self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), dut.clk, dut.rst)
@@ -51,12 +54,13 @@ class MacBench:
 
     async def reset(self) -> None:
         """Resets all three domains, released with their clocks."""
-        for domain in ("", "rx_", "tx_"):
-            getattr(self.dut, f"{domain}rst").value = 1
+        clocks = {"tx_rst": "tx_clk", "rx_rst": self.rx_clock, "rst": "clk"}
+        for reset in clocks:
+            getattr(self.dut, reset).value = 1
         await Timer(8 * self.core_ps + 8 * self.line_ps, "ps")
-        for domain in ("tx_", "rx_", ""):
-            await RisingEdge(getattr(self.dut, f"{domain}clk"))
-            getattr(self.dut, f"{domain}rst").value = 0
+        for reset, clock in clocks.items():
+            await RisingEdge(getattr(self.dut, clock))
+            getattr(self.dut, reset).value = 0
         await Timer(16 * self.core_ps, "ps")
 
     async def bytes_of_line(self, count: int) -> None:
@@ -64,6 +68,7 @@ class MacBench:
         await Timer(count * self.byte_ps + 40 * (self.core_ps + self.line_ps), "ps")
 
     byte_ps: int
+    line_source: Any
 
     def send(self, payload: bytes, bad: bool = False) -> None:
         """A frame from the core; `bad`: tuser on its last beat."""
@@ -81,6 +86,24 @@ class MacBench:
             assert not any(frame.tuser[: (len(frame.tdata) - 1) // 8 * 8]), "tuser before the last beat"
             frames.append((data, bool(frame.tuser[-1])))
         return frames
+
+    async def wait_now_and_then(self, frames: list[bytes]) -> None:
+        """The core waits while these come from the line: they are lost as a whole or closed as bad, and counted, never mixed up."""
+        while not self.line_source.idle():
+            self.sink.pause = self.rng.random() < 0.6
+            await Timer(self.rng.randrange(1, 160) * 8 * self.byte_ps, "ps")
+        self.sink.pause = False
+        await self.bytes_of_line(2000)
+        taken = self.taken()
+        place = 0
+        for data, bad in taken:
+            match = [n for n in range(place, len(frames)) if frames[n].startswith(data[:-1] if bad else data)]
+            assert match and (bad or frames[match[0]] == data), f"a frame of {len(data)} bytes, tuser {bad}"
+            place = match[0] + 1
+        counts = await self.statistics()
+        whole, cut = sum(not bad for _, bad in taken), sum(bad for _, bad in taken)
+        assert counts["good"] == len(frames) and counts["lost"] == len(frames) - whole and cut > 0
+        assert whole > 10 and len(frames) - whole - cut > 10, f"{whole} whole, {cut} cut of {len(frames)}"
 
     async def statistics(self) -> dict[str, int]:
         """A snapshot of all counters."""

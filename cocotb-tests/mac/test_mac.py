@@ -15,3 +15,17 @@ def test_ten_gigabit_mac() -> None:
 @pytest.mark.timeout(300)
 def test_gigabit_mac() -> None:
     run_bench("GigabitMac", "bench_gmii", internals=["GmiiTransmit.s_axis_t*", "GmiiReceive.m_axis_t*"])
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("unit", "cells"),
+    [
+        ("RgmiiMacEcp5", "ecp5_cells.v"),
+        ("RgmiiMac7Series", "xilinx_cells.v"),
+        ("RgmiiMac7SeriesAligned", "xilinx_cells.v"),
+    ],
+    ids=["RgmiiMacEcp5", "RgmiiMac7Series", "RgmiiMac7SeriesAligned"],
+)
+def test_rgmii_mac(unit: str, cells: str) -> None:
+    run_bench(unit, "bench_rgmii", internals=["GmiiTransmit.s_axis_t*", "GmiiReceive.m_axis_t*"], cells=cells)

@@ -1,5 +1,6 @@
-// Models of what fpga-boards/netfpga-sume takes from Xilinx, for simulation, lint and synthesis without the vendor's tools: cells of the 7 series
-// (UG953), and the ports of two cores (PG068, PG023) behind which a bench stands. Clocks and received words are driven by the bench.
+// Models of what fpga-boards/netfpga-sume and RgmiiMac7Series take from Xilinx, for simulation, lint and synthesis without the vendor's tools: cells
+// of the 7 series (UG471, UG953), and the ports of two cores (PG068, PG023) behind which a bench stands. Clocks and received words are driven by the
+// bench. Delays are not modelled.
 
 module IBUFDS (input I, IB, output O);
   assign O = I;
@@ -11,6 +12,63 @@ endmodule
 
 module BUFG (input I, output O);
   assign O = I;
+endmodule
+
+module BUFIO (input I, output O);
+  assign O = I;
+endmodule
+
+module BUFR #(parameter string BUFR_DIVIDE = "BYPASS") (input I, CE, CLR, output O);
+  initial if (BUFR_DIVIDE != "BYPASS") $fatal(1, "BUFR: %s is not modelled", BUFR_DIVIDE);
+  assign O = I;
+endmodule
+
+// Where each value is seen is what the modes differ in: with SAME_EDGE_PIPELINED both at the rising edge after the falling one, with SAME_EDGE the
+// first one a cycle earlier, with OPPOSITE_EDGE each behind its own edge.
+module IDDR #(parameter string DDR_CLK_EDGE = "OPPOSITE_EDGE", SRTYPE = "SYNC") (input C, CE, D, R, S, output Q1, Q2);
+  reg rising, falling, first, second;
+  always @(posedge C)
+    if (R) {rising, first, second} <= 0;
+    else if (S) {rising, first, second} <= 3'b111;
+    else if (CE) begin
+      rising <= D;
+      first <= rising;
+      second <= falling;
+    end
+  always @(negedge C)
+    if (R) falling <= 0;
+    else if (S) falling <= 1;
+    else if (CE) falling <= D;
+  assign Q1 = DDR_CLK_EDGE == "SAME_EDGE_PIPELINED" ? first : rising;
+  assign Q2 = DDR_CLK_EDGE == "OPPOSITE_EDGE" ? falling : second;
+endmodule
+
+// With OPPOSITE_EDGE the second value is taken at the falling edge, half a cycle later.
+module ODDR #(parameter string DDR_CLK_EDGE = "OPPOSITE_EDGE", SRTYPE = "SYNC") (input C, CE, D1, D2, R, S, output Q);
+  reg high, low, late;
+  always @(posedge C)
+    if (R) {high, low} <= 0;
+    else if (S) {high, low} <= 2'b11;
+    else if (CE) {high, low} <= {D1, D2};
+  always @(negedge C)
+    if (R) late <= 0;
+    else if (S) late <= 1;
+    else if (CE) late <= D2;
+  assign Q = C ? high : DDR_CLK_EDGE == "SAME_EDGE" ? low : late;
+endmodule
+
+module IDELAYE2 #(
+  parameter string IDELAY_TYPE = "FIXED", DELAY_SRC = "IDATAIN", SIGNAL_PATTERN = "DATA", HIGH_PERFORMANCE_MODE = "FALSE",
+  parameter IDELAY_VALUE = 0, parameter real REFCLK_FREQUENCY = 200.0
+) (input IDATAIN, DATAIN, C, CE, INC, LD, LDPIPEEN, REGRST, CINVCTRL, input [4:0] CNTVALUEIN, output DATAOUT);
+  initial if (IDELAY_TYPE != "FIXED") $fatal(1, "IDELAYE2: %s is not modelled", IDELAY_TYPE);
+  assign DATAOUT = DELAY_SRC == "IDATAIN" ? IDATAIN : DATAIN;
+endmodule
+
+module IDELAYCTRL (input REFCLK, RST, output RDY);
+  reg ready;
+  always @(posedge REFCLK or posedge RST) ready <= ~RST;
+  assign RDY = ready;
 endmodule
 
 // A pull-up is on the board; `other` is what the devices on the bus do, 0 if they pull.

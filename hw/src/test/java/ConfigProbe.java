@@ -9,7 +9,7 @@ import weir.WeirConfig;
 /** Says what WeirConfig answers: for each argument `field=value[,field=value…]`, a line `ok` or the error's message.
   *
   * `PllConfig=<five integers>` asks PllConfig in the same way, `PllConfig=25000000,1,5,5,10`, and
-  * `UartConfig=<five integers>` UartConfig.
+  * `UartConfig=<five integers>` UartConfig; `Ecp5Rgmii=<rxTaps>,<txTaps>` and `Series7Rgmii=<rxTaps>,<referenceMhz>` those.
   * Fields that are not named are those of the preset ten-gig. Values are integers; of `policies` names joined by `+`.
   * Run from source (scripts/tests/test_config.py): needs nothing but the classes of `make rtl`.
   */
@@ -38,9 +38,22 @@ public class ConfigProbe {
     return "ok";
   }
 
+  private static String rgmii(boolean ecp5, String numbers) {
+    int[] n = java.util.Arrays.stream(numbers.split(",")).mapToInt(Integer::parseInt).toArray();
+    try {
+      if (ecp5) new weir.board.Ecp5Rgmii(n[0], n[1]);
+      else new weir.board.Series7Rgmii(n[0], n[1], scala.Option.empty());
+    } catch (IllegalArgumentException e) {
+      return e.getMessage();
+    }
+    return "ok";
+  }
+
   private static String answer(String argument) throws Exception {
     if (argument.startsWith("PllConfig=")) return pll(argument.substring(10));
     if (argument.startsWith("UartConfig=")) return uart(argument.substring(11));
+    if (argument.startsWith("Ecp5Rgmii=")) return rgmii(true, argument.substring(10));
+    if (argument.startsWith("Series7Rgmii=")) return rgmii(false, argument.substring(13));
     WeirConfig base = WeirConfig.preset("ten-gig");
     Object[] values = new Object[base.productArity()];
     for (int n = 0; n < values.length; n++) values[n] = base.productElement(n);

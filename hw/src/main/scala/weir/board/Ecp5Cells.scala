@@ -21,9 +21,8 @@ object Ecp5Cells {
     val Q = out Bool ()
   }
 
-  /** A fixed delay at a pin, in taps of 25 ps. */
+  /** A fixed delay at a pin, in taps of 25 ps, 0 to 127. */
   class Delayg(taps: Int) extends BlackBox {
-    require(taps >= 0 && taps <= 127, s"Delayg.taps=$taps must be 0 to 127; try 80")
     setDefinitionName("DELAYG")
     addGeneric("DEL_MODE", "SCLK_ALIGNED")
     addGeneric("DEL_VALUE", taps)

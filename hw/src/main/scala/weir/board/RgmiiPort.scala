@@ -13,31 +13,22 @@ case class RgmiiPins() extends Bundle {
   val rxd = in Bits (4 bits)
 }
 
-/** GMII at an RGMII of an ECP5: two nibbles a cycle, the low one while the clock is high; `ctl` is the enable in the first
-  * half and enable xor error in the second.
+/** GMII at an RGMII: two nibbles a cycle, the low one while the clock is high; `ctl` is the enable in the first half and enable xor
+  * error in the second.
   *
-  * Latency one cycle each way. The delays between clock and data that RGMII asks for are made here, as far as the PHY does
-  * not, by [[Ecp5Cells.Delayg]]: `rxTaps` on the received data, `txTaps` on the clock that is sent. Only 1 Gb/s: at 10 and
-  * 100 Mb/s the PHY repeats nibbles, which a MAC would take for errors.
+  * Latency one cycle each way. The delays between clock and data that RGMII asks for are made by `cells`, as far as the PHY does not.
+  * Only 1 Gb/s: at 10 and 100 Mb/s the PHY repeats nibbles, which a MAC would take for errors.
   *
   * @param tx the clock of `transmit`, 125 MHz; `receive` is in the clock `rxc`
   */
-class RgmiiPort(tx: ClockDomain, rxTaps: Int, txTaps: Int) extends Component {
+class RgmiiPort(tx: ClockDomain, cells: RgmiiCells) extends Component {
   val pins = RgmiiPins()
   val receive = out(GmiiByte())
   val transmit = in(GmiiByte())
 
   val input = new Area {
     /** the values of a pin at the rising and the falling edge */
-    private def sample(pin: Bool): (Bool, Bool) = {
-      val delay = new Ecp5Cells.Delayg(rxTaps)
-      val register = new Ecp5Cells.Iddrx1f
-      delay.A := pin
-      register.D := delay.Z
-      register.SCLK := pins.rxc
-      register.RST := False
-      (register.Q0, register.Q1)
-    }
+    private def sample(pin: Bool): (Bool, Bool) = cells.sample(pin, pins.rxc)
     private val nibbles = pins.rxd.asBools.map(sample)
     private val control = sample(pins.rx_ctl)
     // low nibble first
@@ -47,18 +38,9 @@ class RgmiiPort(tx: ClockDomain, rxTaps: Int, txTaps: Int) extends Component {
   }
 
   val output = new Area {
-    private def send(first: Bool, second: Bool): Bool = {
-      val register = new Ecp5Cells.Oddrx1f
-      register.D0 := first
-      register.D1 := second
-      register.SCLK := tx.readClockWire
-      register.RST := False
-      register.Q
-    }
+    private def send(first: Bool, second: Bool): Bool = cells.send(first, second, tx.readClockWire)
     for (n <- 0 until 4) pins.txd(n) := send(transmit.data(n), transmit.data(4 + n))
     pins.tx_ctl := send(transmit.valid, transmit.valid ^ transmit.error)
-    val delay = new Ecp5Cells.Delayg(txTaps)
-    delay.A := send(True, False)
-    pins.txc := delay.Z
+    pins.txc := cells.sentClock(tx.readClockWire)
   }
 }

@@ -14,7 +14,7 @@ class TwoPorts(
     c: WeirConfig, clocks: BoardClocks, pins: Seq[RgmiiPins], bypass: Bool, uart: SerialLine, rxTaps: Int, txTaps: Int)
     extends Area {
   val ports = for (n <- 0 until 2) yield new Area {
-    val rgmii = new RgmiiPort(clocks.line, rxTaps, txTaps)
+    val rgmii = new RgmiiPort(clocks.line, Ecp5Rgmii(rxTaps, txTaps))
     rgmii.pins.rxc := pins(n).rxc
     rgmii.pins.rx_ctl := pins(n).rx_ctl
     rgmii.pins.rxd := pins(n).rxd

@@ -9,8 +9,8 @@ import weir.axis.{Axis, AxisBeat}
   * One byte per cycle of 125 MHz; a minimum frame takes 84. The preamble starts 3 cycles after the first beat is
   * offered; a beat is taken with its last byte, every 8 cycles.
   *
-  * `s_axis_tvalid` must not drop inside a frame. If it does, or if `tuser` is set on the last beat, the last byte before
-  * the FCS is sent with `gmii_tx_er` and the FCS is inverted; after an underrun the rest is discarded. Reset ends at once.
+  * `s_axis_tvalid` must not drop inside a frame. If it does, or if `tuser` is set on the last beat, the last byte, which
+  * padding may follow, is sent with `gmii_tx_er` and the FCS is inverted; after an underrun the rest is discarded. Reset ends at once.
   */
 class GmiiTransmit extends Component {
   val io = new Bundle {
