@@ -169,6 +169,17 @@ def test_marks_reach_the_sources() -> None:
     assert ecn["queue_packets_mean"] < 300
 
 
+@pytest.mark.parametrize("tcp", ["reno", "sack"])
+def test_a_source_that_stops_sends_nothing_new(tcp: str) -> None:
+    """001, scenario A, nothing is lost: 15 of 25 sources stop at 4 s. What is under way then, and two segments, come within a round
+    trip and a way: 3 links of 10 ms each way, and the queue, of 450 packets at most, twice. The send buffer alone would take a second."""
+    got = experiment("gateways", queue="golden", gateway="dt-ecn-50", scenario="A", duration=6, tcp=tcp)
+    after = got["after_stop_s"]
+    print(min(after), max(after))
+    assert got["results"]["dropped"] == 0 and len(after) == 15
+    assert 0.03 <= min(after) and max(after) < 0.09 + 2 * 450 * 1500 * 8 / 45e6
+
+
 def test_the_queue_of_ns3_is_close_to_the_rtl() -> None:
     """The same network with ns-3's own RED: no decision is the same, the loss is alike (three seeds, mean within a tenth)."""
 

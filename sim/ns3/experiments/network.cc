@@ -102,13 +102,20 @@ class Network {
     }
     return "{\"experiment\": " + jsonText(config_.name) + ",\n\"parameters\": " + options_.json() +
            ",\n\"results\": " + log_.json(config_.queue.rate, config_.duration, config_.queue.overhead) +
-           ",\n\"goodput_bytes\": " + std::to_string(received) + config_.extra +
+           ",\n\"goodput_bytes\": " + std::to_string(received) + stopped() + config_.extra +
            (edges_ ? ",\n\"edge\": " + edges_->made.json() : "") + ",\n\"core\": " + core + sourcesMember() +
            ",\n\"wall_s\": " + jsonNumber(wall_) + ", \"cpu_s\": " + jsonNumber(processorTime(usage)) + ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) +
            ",\n\"series\": " + log_.series() + (options_.text("arrivals") == "on" ? ",\n\"arrivals\": " + log_.arrivals() : "") + "}\n";
   }
 
  private:
+  /// Of the flows with a stop: how long behind it their receivers had the last byte, s.
+  std::string stopped() const {
+    std::string out;
+    for (const auto &[stop, last] : stopped_) out += (out.empty() ? "" : ", ") + jsonNumber(*last - stop);
+    return stopped_.empty() ? "" : ",\n\"after_stop_s\": [" + out + "]";
+  }
+
   uint32_t sendBuffer(uint32_t segment) const {
     for (const Flow &f : config_.flows)
       if (f.every > 0 && !f.connections) return 1u << 30;  // what sessions have written waits in the socket
@@ -199,6 +206,12 @@ class Network {
     PacketSinkHelper sinks(receiving.GetName(), InetSocketAddress(Ipv4Address::GetAny(), port));
     const auto received = sinks.Install(sink);
     if (!f.back) sinks_.push_back(DynamicCast<PacketSink>(received.Get(0)));
+    if (f.stop > 0) {
+      const auto last = std::make_shared<double>(f.stop);
+      received.Get(0)->TraceConnectWithoutContext("Rx", Callback<void, Ptr<const Packet>, const Address &>(
+                                                            [last](Ptr<const Packet>, const Address &) { *last = now(); }));
+      stopped_.emplace_back(f.stop, last);
+    }
     const auto application = CreateObject<Sessions>(f, sending, InetSocketAddress(to, port), config_.packetBytes - headers);
     source->AddApplication(application);
     application->SetStartTime(Seconds(f.start));
@@ -214,6 +227,7 @@ class Network {
   Ptr<QueueDisc> disc_;
   std::unique_ptr<Edges> edges_;
   std::vector<Ptr<PacketSink>> sinks_;
+  std::vector<std::pair<double, std::shared_ptr<double>>> stopped_;  ///< stop of a flow, when its last byte came
   double wall_ = 0;
 };
 

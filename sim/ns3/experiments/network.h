@@ -24,7 +24,7 @@ namespace weirsim {
 struct Flow {
   double rate = 1e8;              ///< of both access links, bit/s
   double nearDelay = 0.001, farDelay = 0.001;  ///< s
-  double start = 0, stop = 0;     ///< s; stop 0: at the end
+  double start = 0, stop = 0;     ///< s; stop 0: at the end. Behind it nothing new is sent but two segments at most.
   bool ecn = false;
   bool back = false;              ///< from right to left, against the bottleneck
   uint64_t bytes = 0;             ///< sends so many; 0: without an end
