@@ -165,6 +165,24 @@ def test_the_data_center_is_the_same_with_the_rtl(merge: str) -> None:
     assert results["flows"] > 20 and results["unfinished"] == 0
 
 
+@pytest.mark.parametrize(
+    ("limit", "counts", "told"),
+    [
+        # one is sent, three wait: two places of five, so the next four are dropped; two fit, and then none
+        (5, (4, 4, 2, 2), "6 6 6"),
+        (5, (5,), "5 0 0"),
+        # five places, six packets: none goes up, though five would fit
+        (5, (6,), "0 6 6"),
+        (40, (10, 10, 10, 10), "40 0 0"),
+    ],
+)
+def test_a_jumbo_frame_is_dropped_whole_if_the_port_has_room_for_some_of_it(
+    limit: int, counts: tuple[int, ...], told: str
+) -> None:
+    """Algorithm 2 of paper 002. Frames that come down at one moment to one host: received, dropped, dropped with their frame."""
+    assert run("split_check", limit, *counts).stdout.strip() == told
+
+
 def test_transfers_take_the_time_that_arithmetic_says() -> None:
     """Hardly any load: no flow is faster than its slow start (window 1, 2, 4, 8, 16, 20), and one inside a rack, with 4 links
     of 25 us in its RTT instead of 8 or 12, takes less than 0.62 of the time of one that leaves it."""

@@ -154,7 +154,7 @@ class Experiment {
     put("fct_inside_us", inside.mean()), put("fct_outside_us", outside.mean());
     put("dropped", after_.all() - before_.all()), put("dropped_uplink", after_.uplink - before_.uplink);
     put("dropped_aggregation", after_.aggregation - before_.aggregation), put("dropped_core", after_.core - before_.core);
-    put("dropped_host", after_.host - before_.host);
+    put("dropped_host", after_.host - before_.host), put("dropped_split", after_.split - before_.split);
     put("jumbo_frames", frames), put("jumbo_packets", packets);
     return out + "}";
   }
