@@ -18,7 +18,7 @@ def number(value: float | None) -> str:
 
 
 def with_spread(value: dict[str, Any]) -> str:
-    """mean ± half."""
+    """mean ± half; nothing if no run has a value."""
     return number(value["mean"]) + (f" ± {number(value['half'])}" if value["half"] is not None else "")
 
 
@@ -85,8 +85,8 @@ def curves(table: dict[str, Any], metric: str, side: str) -> dict[int, list[tupl
     for size in SIZES:
         for load in SWEEP_LOADS:
             one = rows.get(row_name(size, load), {}).get(side)
-            if one:
-                value = one["measured"][one["queue"]][metric]
+            value = one and one["measured"][one["queue"]][metric]
+            if value and value["mean"] is not None:
                 found.setdefault(size, []).append((load, value["mean"], value["half"] or 0.0))
     return found
 

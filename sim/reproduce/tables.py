@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ class Disagreement(Exception):
 
 
 def metric(result: dict[str, Any], name: str) -> float:
-    """A metric of a run by its name in the plan."""
+    """A metric of a run by its name in the plan; not a number if the run has none (a mean of nothing)."""
     r = result["results"]
     if name == "loss_bits_percent":
         return 100.0 * float(r["dropped_bytes"]) / max(1.0, float(r["arrived_bytes"]))
@@ -29,7 +30,8 @@ def metric(result: dict[str, Any], name: str) -> float:
         return 100.0 * (float(r["early"]) + float(r["forced"])) / max(1.0, float(r["arrived"]))
     if name == "overflow_percent":
         return 100.0 * float(r["overflow"]) / max(1.0, float(r["arrived"]))
-    return float(result[name] if name == "goodput_bytes" else r[name])
+    value = result[name] if name == "goodput_bytes" else r[name]
+    return math.nan if value is None else float(value)
 
 
 def tells(side: str, queue: str, name: str) -> bool:
@@ -67,7 +69,10 @@ def same_trace(runs: dict[str, dict[int, dict[str, Any]]], where: str) -> int:
 
 def spread(runs: dict[int, dict[str, Any]], name: str) -> dict[str, float | int | None]:
     """Mean and half width as JSON."""
-    s = Spread.of([metric(r, name) for r in runs.values()])
+    values = [v for v in (metric(r, name) for r in runs.values()) if not math.isnan(v)]
+    if not values:
+        return {"mean": None, "half": None, "seeds": 0}
+    s = Spread.of(values)
     return {"mean": s.mean, "half": s.half if s.count > 1 else None, "seeds": s.count}
 
 

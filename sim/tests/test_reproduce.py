@@ -382,6 +382,17 @@ def test_a_table_has_printed_and_measured_values_and_verdicts(tmp_path: Path) ->
     assert claims["overflow"]["verdict"] == UNDECIDED and "loss-few" not in claims
 
 
+def test_a_mean_of_nothing_is_no_value() -> None:
+    """null in a run: it does not count in the mean, and its seed is no part of the row; of none at all the cell is empty."""
+    runs = {s: {"results": {"fct_small_us": v}} for s, v in ((1, 10), (2, None), (3, 20))}
+    assert tables.spread(runs, "fct_small_us") | {"half": 0} == {"mean": 15, "half": 0, "seeds": 2}
+    nothing = tables.spread({1: {"results": {"fct_small_us": None}}}, "fct_small_us")
+    assert nothing == {"mean": None, "half": None, "seeds": 0} and gains_report.with_spread(nothing) == ""
+    a = {s: tables.metric(run, "fct_small_us") for s, run in runs.items()}
+    verdict, difference = row_verdict(a, dict.fromkeys(a, 5.0), 1)
+    assert verdict == UNDECIDED and difference and (difference.mean, difference.count) == (10, 2)
+
+
 def test_a_run_that_several_rows_are_compared_with_counts_once(tmp_path: Path) -> None:
     """The same RED runs in two rows: three runs of RED and three of ISRED in each row, of other traces, are nine."""
     write(tmp_path, "aa")

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -59,7 +60,7 @@ class Network {
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(config_.windowPackets * segment));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(sendBuffer(segment)));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
-    Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(config_.windowPackets * segment > 65535));
+    Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(mostPackets() * segment > 65535));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(config_.tcp == "sack"));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(config_.minRto)));
     Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("AcceptOnly"));  // a sender asks for it (Sessions)
@@ -119,7 +120,14 @@ class Network {
   uint32_t sendBuffer(uint32_t segment) const {
     for (const Flow &f : config_.flows)
       if (f.every > 0 && !f.connections) return 1u << 30;  // what sessions have written waits in the socket
-    return 4 * config_.windowPackets * segment;
+    return 4 * mostPackets() * segment;
+  }
+
+  /// The largest window of a receiver, packets.
+  uint32_t mostPackets() const {
+    uint32_t most = config_.windowPackets;
+    for (const Flow &f : config_.flows) most = std::max(most, f.windowPackets);
+    return most;
   }
 
   void bottleneck() {
@@ -206,6 +214,10 @@ class Network {
     PacketSinkHelper sinks(receiving.GetName(), InetSocketAddress(Ipv4Address::GetAny(), port));
     const auto received = sinks.Install(sink);
     if (!f.back) sinks_.push_back(DynamicCast<PacketSink>(received.Get(0)));
+    if (f.windowPackets > 0)  // once it listens, before the first SYN can be there
+      Simulator::Schedule(NanoSeconds(1), [sink = DynamicCast<PacketSink>(received.Get(0)), bytes = f.windowPackets * (config_.packetBytes - headers)] {
+        sink->GetListeningSocket()->SetAttribute("RcvBufSize", UintegerValue(bytes));
+      });
     if (f.stop > 0) {
       const auto last = std::make_shared<double>(f.stop);
       received.Get(0)->TraceConnectWithoutContext("Rx", Callback<void, Ptr<const Packet>, const Address &>(
@@ -251,6 +263,8 @@ void commonOptions(Options &options, double duration, const char *core) {
   options.text("out", "", {}, "file of the result; empty: standard output");
 }
 
+void networkOptions(Options &options) { options.number("min-rto", 0.2, 0.001, 60, "least time of a retransmission timer, s"); }
+
 void checkCommon(const Options &options) {
   for (const char *name : {"check", "thread", "model"}) options.only(name, options.text("queue") == "rtl", "--queue rtl");
   options.only("core", options.text("queue") != "ns3", "--queue rtl and golden");
@@ -294,7 +308,7 @@ int runNetwork(const Options &options, NetworkConfig config) {
   checkCommon(options);
   try {
     const ResultFile result(options.text("out"));
-    config.duration = options.number("duration");
+    config.duration = options.number("duration"), config.minRto = options.number("min-rto");
     config.queue.seed = 0x9E3779B97F4A7C15ull * options.whole("seed");
     config.queue.core = options.text("core"), config.queue.model = options.text("model");
     config.queue.thread = options.text("thread") == "on";
