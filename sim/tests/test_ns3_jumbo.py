@@ -208,7 +208,9 @@ def test_the_tree_and_the_transfers_are_parameters(name: str, value: float) -> N
 
 def test_a_mean_of_no_transfer_is_null() -> None:
     """All transfers are large: there is no mean of small ones."""
-    got = experiment("datacenter", queue="golden", load=0.05, duration=0.001, warm=0, hosts=8, elephants=0, least=1000, most=1000)
+    got = experiment(
+        "datacenter", queue="golden", load=0.05, duration=0.001, warm=0, hosts=8, elephants=0, least=1000, most=1000
+    )
     results = got["results"]
     assert results["flows"] > 0 and results["fct_small_us"] > 0
     assert results["fct_middle_us"] is None and results["fct_large_us"] is None
@@ -235,7 +237,11 @@ def test_all_flows_end_with_merging() -> None:
         (["--racks=2", "--rtl=3"], 2, "--rtl=3 may not exceed --racks=2"),
         (["--least=3000", "--most=2000"], 2, "--least may not exceed --most"),
         (["--host-rate=1"], 2, "must be 64000"),
-        (["--queue=golden", "--load=0.01", "--duration=0.001", "--warm=0", "--least=1000000", "--most=1000000000"], 1, "no transfer begins between --warm=0 and 0.001 s"),
+        (
+            ["--queue=golden", "--load=0.01", "--duration=0.001", "--warm=0", "--least=1000000", "--most=1000000000"],
+            1,
+            "no transfer begins between --warm=0 and 0.001 s",
+        ),
         (["--hosts=70"], 2, "must be 2 to 60"),
         (["--hosts=2", "--elephants=20"], 2, "--elephants=20 must be 0 to 1, half of --hosts"),
         (["--hosts=4", "--elephants=3"], 2, "--elephants=3 must be 0 to 2"),

@@ -50,7 +50,9 @@ MARKED = {
 THRESHOLDS = {("tahoe", "10"): [5.0], ("tahoe", "10,12"): [5.0], ("reno", "10"): [5.0], ("reno", "10,12"): [5.0, 5.5]}
 
 
-def trace(variant: str, lost: str, segments: int = 40, marked: str = "") -> tuple[dict[int, list[int]], list[float], list[float]]:
+def trace(
+    variant: str, lost: str, segments: int = 40, marked: str = ""
+) -> tuple[dict[int, list[int]], list[float], list[float]]:
     """Segments by time, thresholds in their order, windows after each change."""
     sent: dict[int, list[int]] = {}
     thresholds: list[float] = []
