@@ -645,6 +645,44 @@ def test_asking_what_would_run_takes_nothing_away(tmp_path: Path) -> None:
     assert re.search(r"^report +1$", done.stdout + done.stderr, re.MULTILINE) and page.read_text() == "before"
 
 
+def test_a_failed_run_stops_no_other_and_only_other_content_runs_again(tmp_path: Path) -> None:
+    """A program that fails with seed 2: the others run, the failed one is named. Made whole, with another time or another content:
+    what is not there runs, nothing, everything."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in {t.program for t in plan.TABLES}:
+        (programs / name).write_text("#!/bin/sh\nexit 1\n")
+        (programs / name).chmod(0o755)
+    isred = programs / "isred"
+
+    def write(body: str) -> None:
+        isred.write_text(
+            f'#!/bin/sh\nfor word; do case $word in --seed=*) seed=$word;; --out=*) out="${{word#--out=}}";; esac; done\n{body}\necho "{{}}" > "$out"\n'
+        )
+
+    def go() -> tuple[int, set[str], str]:
+        """Exit code, files that were written, what was told."""
+        before = {f: f.stat().st_mtime_ns for f in (tmp_path / "results").glob("runs/003/control-m/*.json")}
+        command = [sys.executable, ROOT / "sim" / "reproduce" / "run.py", "--folder", tmp_path / "results", "--programs", programs,
+                   "--table", "003/control-m", "--without-rtl", "--cores", "4"]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        now = {f: f.stat().st_mtime_ns for f in (tmp_path / "results").glob("runs/003/control-m/*.json")}
+        return done.returncode, {f.name for f in now if now[f] != before.get(f)}, done.stderr
+
+    everything = {Path(r.file).name for r in plan.runs(False, ("003",), True) if r.table.name == "control-m"}
+    second = {name for name in everything if name.endswith("-2.json")}
+    write('test "$seed" != --seed=2 || exit 1')
+    code, made, told = go()
+    assert code != 0 and made == everything - second and len(second) == 7 * 3
+    assert "reproduce: 21 runs failed or were not made\n  runs/003/control-m/15-isred-golden-2.json\n" in told
+    isred.touch()
+    code, made, _ = go()
+    assert code != 0 and not made, "another time is no other program"
+    write("")
+    code, made, _ = go()
+    assert code != 0 and made == everything, "the table is not made of what such a program writes"
+
+
 def test_the_ratio_is_of_wall_times(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A run of 003 for real; and the arithmetic: 2 s of 0.5 are 4.0 times, 3 s of processors 6.0, in turns 5.0."""
     done = subprocess.run(
