@@ -90,30 +90,70 @@ def test_a_verdict_in_part_says_by_how_many_rows(rows: list[str], of: int, words
     assert worded({"verdict": claim_verdict(rows), "rows": judged, "rows_of_the_claim": of}) == words
 
 
-def test_the_printed_values_are_those_of_the_papers() -> None:
-    """Sums over the tables as printed: a slip of a digit shows. 003: loss = dropped/arrived within the print's rounding."""
-    for t in plan.TABLES:
-        if t.paper != "003":
-            continue
+#: 001, from the paper's Tables 1 to 4: sums of the columns, sums of the rows
+SUMS_001 = {
+    ("reno", "sent_bytes"): ([1984259000, 1884410000, 1982093000, 1979084000, 1968755000, 1965992000],
+                             [1953081000, 1948110000, 1963281000, 1954848000, 1971918000, 1973355000]),
+    ("reno", "dropped_bytes"): ([27559500, 0, 2119500, 4593000, 31470040, 38002540],
+                                [5812500, 10066500, 9499500, 20677580, 21769500, 35919000]),
+    ("sack", "sent_bytes"): ([2018591000, 1884410000, 2005331000, 2019333500, 2012081000, 2009664500],
+                             [1993161000, 1994754000, 1987519500, 1989475500, 1991307000, 1993194000]),
+    ("sack", "dropped_bytes"): ([26537380, 0, 2157000, 4651500, 41505040, 49461040],
+                                [6355500, 11008500, 9748500, 22944960, 27048000, 47206500]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("tcp", "metric"), SUMS_001)
+def test_the_printed_values_of_paper_001_are_its(tcp: str, metric: str) -> None:
+    """Each column and each row of Tables 1 to 4 added up from the paper's text: a slip of a digit shows in two sums."""
+    printed = plan.table_of("001", f"tables-{tcp}").printed
+    queues = ("drop-tail", "dt-ecn-25", "dt-ecn-50", "dt-ecn-75", "red-ecn", "red")
+    columns, rows = SUMS_001[tcp, metric]
+    assert [sum(printed[row][f"{q} {metric}"] for row in "ABCDEF") for q in queues] == columns
+    assert [sum(printed[row][f"{q} {metric}"] for q in queues) for row in "ABCDEF"] == rows
+    # of these rows, and no others, the paper says that DT-ECN sends more than RED with ECN: its figures say so too
+    claim = next(c for c in plan.table_of("001", f"tables-{tcp}").claims if c.name == "ecn-sent")
+    sent = {row: printed[row]["dt-ecn-75 sent_bytes"] > printed[row]["red-ecn sent_bytes"] for row in "ABCDEF"}
+    assert claim.rows == tuple(row for row in "ABCDEF" if sent[row]) and len(claim.rows) == 5
+
+
+def sums_of(printed: dict[str, dict[str, float]], name: str) -> tuple[float, float]:
+    """Of a column of a table: its sum, and that of its values times the number of their row, from 1 on."""
+    values = [row[name] for row in printed.values()]
+    return round(sum(values), 3), round(sum(n * v for n, v in enumerate(values, 1)), 3)
+
+
+def test_the_printed_values_of_paper_003_are_its() -> None:
+    """Table 1: columns added up from the paper's text, also by row; loss = dropped/arrived within the print's rounding."""
+    names = ("red arrived", "red dropped", "red loss_percent", "isred arrived", "isred dropped", "isred loss_percent")
+    columns = [32203.9, 6125.8, 132.15, 30120.1, 5713.06, 132.2]
+    by_row = [131677.0, 26990.0, 571.43, 122907.5, 24449.08, 555.44]
+    for t in (t for t in plan.TABLES if t.paper == "003"):
+        assert list(t.printed) == ["15", "20", "25", "30", "35", "40", "45"]
+        for name, column, weighted in zip(names, columns, by_row, strict=True):
+            assert sums_of(t.printed, name) == (column, weighted)
         for row in t.printed.values():
             for side in ("red", "isred"):
                 assert abs(100 * row[f"{side} dropped"] / row[f"{side} arrived"] - row[f"{side} loss_percent"]) < 0.03
-    sums = {
-        t.name: sum(v for r in t.printed.values() for k, v in r.items() if k.endswith("sent_bytes"))
-        for t in plan.TABLES
-        if t.paper == "001"
-    }
-    # columns of the paper's Tables 1 and 3, added up from its text
-    assert sums["tables-reno"] == 1984259000 + 1884410000 + 1982093000 + 1979084000 + 1968755000 + 1965992000
-    assert sums["tables-sack"] == 2018591000 + 1884410000 + 2005331000 + 2019333500 + 2012081000 + 2009664500
-    assert (
-        len(plan.table_of("004", "table2-20-persistent").rows) == 8
-        and plan.table_of("004", "table2-20-persistent").printed["ws512"]["fn utilisation_percent"] == 89.66
-    )
-    for row in plan.table_of("004", "table2-20-persistent").printed.values():
-        for side in ("fn", "red"):
-            assert row[f"{side} random_percent"] + row[f"{side} overflow_percent"] == row[f"{side} loss_bits_percent"]
-        assert row["fn rate_mean"] > row["fn rate_sd"] > 1e6 and "red rate_mean" not in row
+
+
+def test_the_printed_values_of_paper_004_are_its() -> None:
+    """Table II: columns of FN added up from the paper's text, also by row (SD{r} in Mb/s), and RED's row once more."""
+    columns = [682.114, 30.435, 639197.552, 474299.7, 5.609, 30.435, 0.0, 78367075.306, 18.984]
+    by_row = [3107.885, 132.19, 3090754.251, 2228809.6, 23.866, 132.19, 0.0, 349166533.243, 58.798]
+    red = (72.093, 4.623, 108864.241, 107891, 0.594, 4.623, 0)
+    names = ("utilisation_percent", "loss_bits_percent", "queue_bits_mean", "queue_bits_sd", "below_threshold", "random_percent",
+             "overflow_percent", "rate_mean", "rate_sd")  # fmt: skip
+    for t in (t for t in plan.TABLES if t.name.startswith("table2-")):
+        assert [(o["ws"], o["t"]) for o in t.rows.values()] == [
+            (32, 0.512), (64, 0.216), (128, 0.125), (256, 0.064), (512, 0.064), (1024, 0.027), (2048, 0.027), (4096, 0.027)
+        ]  # fmt: skip
+        for name, column, weighted in zip(names, columns, by_row, strict=True):
+            total, by = sums_of(t.printed, f"fn {name}")
+            scale = 1e6 if name == "rate_sd" else 1
+            assert (round(total / scale, 3), round(by / scale, 3)) == (column, weighted)
+        for row in t.printed.values():
+            assert tuple(row[f"red {name}"] for name in names[:7]) == red and "red rate_mean" not in row
 
 
 def test_the_sweeps_of_paper_004_are_those_of_its_section_iv() -> None:
@@ -662,19 +702,19 @@ def test_a_failed_run_stops_no_other_and_only_other_content_runs_again(tmp_path:
 
     def go() -> tuple[int, set[str], str]:
         """Exit code, files that were written, what was told."""
-        before = {f: f.stat().st_mtime_ns for f in (tmp_path / "results").glob("runs/003/control-m/*.json")}
+        before = {f: f.stat().st_mtime_ns for f in (tmp_path / "results").glob("runs/003/table1/*.json")}
         command = [sys.executable, ROOT / "sim" / "reproduce" / "run.py", "--folder", tmp_path / "results", "--programs", programs,
-                   "--table", "003/control-m", "--without-rtl", "--cores", "4"]  # fmt: skip
+                   "--table", "003/table1", "--quick", "--without-rtl", "--cores", "4"]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-        now = {f: f.stat().st_mtime_ns for f in (tmp_path / "results").glob("runs/003/control-m/*.json")}
+        now = {f: f.stat().st_mtime_ns for f in (tmp_path / "results").glob("runs/003/table1/*.json")}
         return done.returncode, {f.name for f in now if now[f] != before.get(f)}, done.stderr
 
-    everything = {Path(r.file).name for r in plan.runs(False, ("003",), True) if r.table.name == "control-m"}
+    everything = {Path(r.file).name for r in plan.runs(True, ("003",), True) if r.table.name == "table1"}
     second = {name for name in everything if name.endswith("-2.json")}
     write('test "$seed" != --seed=2 || exit 1')
     code, made, told = go()
-    assert code != 0 and made == everything - second and len(second) == 7 * 3
-    assert "reproduce: 21 runs failed or were not made\n  runs/003/control-m/15-isred-golden-2.json\n" in told
+    assert code != 0 and made == everything - second and len(everything) == 18 and len(second) == 6
+    assert "reproduce: 6 runs failed or were not made\n  runs/003/table1/15-isred-golden-2.json\n" in told
     isred.touch()
     code, made, _ = go()
     assert code != 0 and not made, "another time is no other program"
