@@ -27,7 +27,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("fn-red", {"policy": "fn"}),
     ("fn-red", {"policy": "fn-quadratic", "traffic": "fed"}),
     ("fn-red", {"policy": "red", "traffic": "sessions"}),
-    ("gateways", {"gateway": "drop-tail"}),
+    ("gateways", {"gateway": "drop-tail", "scenario": "F"}),
     ("gateways", {"gateway": "dt-ecn-25", "tcp": "sack"}),
     ("gateways", {"gateway": "red-ecn", "scenario": "C"}),
     ("mred", {"side": "mred"}),
