@@ -735,7 +735,7 @@ def test_the_ratio_is_of_wall_times(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr(sys, "argv", ["ratios.py", "--only", "002"])
     assert ratios.main() == 0
     rows = capsys.readouterr().out.splitlines()[2:]
-    assert len(rows) == len(datacenter.SIZES) * len(datacenter.LOADS) + 1
+    assert len(rows) == len(datacenter.SIZES) * len(datacenter.FOUR) + 1
     assert rows[0] == "| 002, 800 bytes, load 0.1 | 0.50 s | 2.00 s | 2.50 s | **4.0** | 6.0 | 5.0 |"
     assert rows[-1] == "| 002, together | 8.00 s | 32.00 s | 40.00 s | **4.0** | 6.0 | 5.0 |"
 
