@@ -6,10 +6,16 @@ from dataclasses import dataclass, field
 
 Value = str | float
 
+#: of a table that names no others
+SEEDS = (1, 2, 3)
+#: of the quick slice, whatever its tables name
+QUICK_SEEDS = SEEDS
+
 
 @dataclass(frozen=True)
 class Claim:
-    """`metric` of side `a` is lower (sign -1) or higher (+1) than that of side `b`, in each of `rows` (none: all)."""
+    """`metric` of side `a` is lower (sign -1) or higher (+1) than that of side `b`, in each of `rows` (none: all). With `where_b` only
+    in rows in which `b` has some in every seed."""
 
     name: str
     text: str
@@ -18,6 +24,7 @@ class Claim:
     a: str
     b: str
     rows: tuple[str, ...] = ()
+    where_b: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,3 +51,9 @@ class Table:
     quick: dict[str, Value] = field(default_factory=dict)
     #: only the golden model runs it (sweeps, controls)
     golden_only: bool = False
+    #: what is averaged over
+    seeds: tuple[int, ...] = SEEDS
+
+    def seeds_of(self, quick: bool) -> tuple[int, ...]:
+        """Those of a mode."""
+        return QUICK_SEEDS if quick else self.seeds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from datacenter import COLUMNS, GAINS, HEAVY, LOADS, PRINTED, SIZES, SWEEP_LOADS, SWEEPS, row_name
+from datacenter import COLUMNS, FLOWS, GAINS, HEAVY, LOADS, PRINTED, SIZES, row_name
 from experiment import Table
 from verdicts import Spread, claim_verdict, row_verdict
 
@@ -49,7 +49,8 @@ def _line(before: Mapping[float, BySeed], gain: Mapping[float, BySeed]) -> dict[
 
 
 def gains(table: Table, runs: Mapping[str, Mapping[str, Mapping[int, Any]]]) -> dict[str, Any] | None:
-    """Gains of each size over its loads, printed and measured, and the claims about them; None if not all rows are there.
+    """Gains of each size over its loads, printed and measured, and the claims about them; of equal flow rates the claims about Figures 4.2
+    and 4.3 alone. None if not all rows are there.
 
     Args:
         runs: of each row and side the runs by seed.
@@ -57,7 +58,6 @@ def gains(table: Table, runs: Mapping[str, Mapping[str, Mapping[int, Any]]]) -> 
     if table.name.startswith("control") or set(table.rows) - set(runs):
         return None
     printed = PRINTED[str(table.options["tcp"])]
-    loads = SWEEP_LOADS if table in SWEEPS else LOADS
 
     def value(size: int, load: float, side: str, seed: int, name: str) -> float:
         return float(runs[row_name(size, load)][side][seed]["results"][name])
@@ -65,28 +65,25 @@ def gains(table: Table, runs: Mapping[str, Mapping[str, Mapping[int, Any]]]) -> 
     seeds = sorted(set.intersection(*(set(side) for row in runs.values() for side in row.values())))
     lines, by_seed = [], {}
     for name in GAINS:
-        for size in SIZES:
-            before = {ld: {s: value(size, ld, "original", s, name) for s in seeds} for ld in loads}
-            gain = {ld: {s: before[ld][s] - value(size, ld, "jfepm", s, name) for s in seeds} for ld in loads}
+        for size in () if table in FLOWS else SIZES:
+            before = {ld: {s: value(size, ld, "original", s, name) for s in seeds} for ld in LOADS}
+            gain = {ld: {s: before[ld][s] - value(size, ld, "jfepm", s, name) for s in seeds} for ld in LOADS}
             by_seed[name, size] = _over(gain)
             columns = dict(zip(range(len(COLUMNS)), printed[name][size], strict=True))
             lines.append({"of": name, "size": size, "printed": columns} | _line(before, gain))
     claims = []
-    for name, text in GAINS.items():
+    for name, text in () if table in FLOWS else GAINS.items():
         judged = {}
         for small, large in zip(SIZES, SIZES[1:], strict=False):
             judged[f"{small} above {large}"] = row_verdict(by_seed[name, small], by_seed[name, large], 1)
         claims.append(_claim(f"gain-{name}", f"the mean gain ({text}) falls as packets grow", judged))
-        if table in SWEEPS:
-            nothing = dict.fromkeys(seeds, 0.0)
-            judged = {str(size): row_verdict(by_seed[name, size], nothing, 1) for size in SIZES}
-            claims.append(_claim(f"above-{name}", f"the mean gain ({text}) is above 0", judged))
+        nothing = dict.fromkeys(seeds, 0.0)
+        judged = {str(size): row_verdict(by_seed[name, size], nothing, 1) for size in SIZES}
+        claims.append(_claim(f"above-{name}", f"the mean gain ({text}) is above 0", judged))
     for name, text, figure in (
         ("fct_mean_us", "flows complete sooner", "4.2"),
         ("dropped", "fewer packets are dropped", "4.3"),
     ):
-        if table in SWEEPS:
-            continue  # judged where the RTL runs
         judged = {}
         for small, large in zip(SIZES, SIZES[1:], strict=False):
             for load in HEAVY:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import plots
-from datacenter import COLUMNS, GAINS, SIZES, SWEEP_LOADS, SWEEPS, row_name
+from datacenter import COLUMNS, FLOWS, FOUR, GAINS, LOADS, PRINTED_TABLES, SIZES, row_name
 from verdicts import worded
 
 
@@ -18,7 +18,7 @@ def number(value: float | None) -> str:
 
 
 def with_spread(value: dict[str, Any]) -> str:
-    """mean ± half."""
+    """mean ± half; nothing if no run has a value."""
     return number(value["mean"]) + (f" ± {number(value['half'])}" if value["half"] is not None else "")
 
 
@@ -39,7 +39,7 @@ def gain_rows(gains: dict[str, Any]) -> list[str]:
         for n, measured in enumerate(line["measured"]):
             cells += [number(line["printed"][str(n)]), _cell(measured)]
         lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", *without(gains["lines"])]
+    lines = [*lines, "", *without(gains["lines"])] if gains["lines"] else []
     lines += ["| claim | verdict | difference by row (95 % interval) |", "|---|---|---|"]
     for c in gains["claims"]:
         rows = "; ".join(
@@ -78,38 +78,41 @@ def sweep_rows(table: dict[str, Any]) -> list[str]:
     return lines
 
 
-def curves(table: dict[str, Any], metric: str, side: str) -> dict[int, list[tuple[float, float, float]]]:
+def curves(
+    table: dict[str, Any], metric: str, side: str, loads: tuple[float, ...] = LOADS
+) -> dict[int, list[tuple[float, float, float]]]:
     """Of each size (load, mean, half) of a metric, as far as it has been run."""
     rows = {r["row"]: r["sides"] for r in table["rows"]}
     found: dict[int, list[tuple[float, float, float]]] = {}
     for size in SIZES:
-        for load in SWEEP_LOADS:
+        for load in loads:
             one = rows.get(row_name(size, load), {}).get(side)
-            if one:
-                value = one["measured"][one["queue"]][metric]
+            value = one and one["measured"][one["queue"]][metric]
+            if value and value["mean"] is not None:
                 found.setdefault(size, []).append((load, value["mean"], value["half"] or 0.0))
     return found
 
 
 def figures(folder: Path, table: dict[str, Any]) -> list[str]:
-    """Of the RTL's loads Figures 4.2 and 4.3 (completion time and drops against the size, without JFEPM); of a sweep 4.5 to 4.12
-    (against the load); of both the gain against the load."""
+    """Figures 4.2 and 4.3 (completion time and drops against the size, without JFEPM); of the printed tables 4.5 to 4.12 too (against the load), and
+    the gain against the load."""
     name = f"{table['paper']}-{table['table']}"
     lines: list[str] = []
     texts = {"fct_mean_us": "mean completion time, µs", "dropped": "packets dropped"}
     sides = {of: (curves(table, of, "original"), curves(table, of, "jfepm")) for of in texts}
     if len(sides["dropped"][0]) < 2:
         return lines  # nothing to draw against
-    if table["table"] in {t.name for t in SWEEPS}:
+    if table["table"] in {t.name for t in PRINTED_TABLES}:
         path = Path("report") / f"{name}-load.png"
         plots.against_load({texts[of]: both for of, both in sides.items()}, f"002, {table['title']}", folder / path)
         lines.append(f"![completion time and drops against load]({path.name})")
-    else:
+    if table["table"] != "control-long":
         for metric, text in texts.items():
             path = Path("report") / f"{name}-{metric}.png"
-            plots.against_size(*sides[metric], f"002, {table['title']}", text, folder / path)
+            original, jfepm = (curves(table, metric, side, FOUR) for side in ("original", "jfepm"))
+            plots.against_size(original, jfepm, f"002, {table['title']}", text, folder / path)
             lines.append(f"![{text} against packet size]({path.name})")
-    if table["gains"]:
+    if table["gains"] and table["table"] not in {t.name for t in FLOWS}:
         path = Path("report") / f"{name}-gain.png"
         plots.gains(table["gains"]["lines"], f"002, {table['title']}: gain of JFEPM", folder / path)
         lines.append(f"![gain against load and packet size]({path.name})")

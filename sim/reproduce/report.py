@@ -4,6 +4,7 @@
 report.py table FOLDER PAPER/TABLE [--quick]        report.py report FOLDER [--quick]
 report.py keep FOLDER                               the report goes to docs/
 report.py splice FOLDER PAPER/TABLE                 a table takes its place in the report of docs/, or gets one
+report.py prune FOLDER                              tables that the plan has no longer leave the report of docs/
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ PAPERS = {
 UNITS = {"loss_percent": "loss, %", "loss_bits_percent": "loss, % of bits", "utilisation_percent": "utilisation, %",
          "queue_bits_mean": "E(Q), bits", "queue_bits_sd": "SD(Q), bits", "below_threshold": "Pr(Q ≤ Qopt)", "random_percent": "Random, %",
          "overflow_percent": "Overflow, %", "rate_mean": "E{r}, bit/s", "rate_sd": "SD{r}, bit/s", "arrived": "arrived",
-         "dropped": "dropped", "overflow": "overflows", "average_sd": "SD of the average", "goodput_bytes": "goodput, bytes",
+         "dropped": "dropped", "overflow": "overflows", "mismatch": "queue and average apart, packets", "dropped_first": "dropped before 10 s", "average_sd": "SD of the average", "goodput_bytes": "goodput, bytes",
          "sent_bytes": "sent, bytes", "dropped_bytes": "dropped, bytes",
          "fct_mean_us": "FCT, µs", "fct_p95_us": "FCT, 95 %, µs", "fct_p99_us": "FCT, 99 %, µs", "fct_small_us": "FCT, 2–67 kB, µs",
          "fct_middle_us": "FCT, 67–133 kB, µs", "fct_large_us": "FCT, 133–198 kB, µs", "dropped_uplink": "of them at ToR uplinks",
@@ -122,6 +123,7 @@ def claim_rows(table: dict[str, Any]) -> list[str]:
         rows = "; ".join(
             f"{r}: {number(j['difference'])} ± {number(j['half'])} ({j['verdict']})" for r, j in c["rows"].items()
         )
+        rows += f". Left out: {', '.join(c['without'])}" if c.get("without") else ""
         lines.append(
             f"| {c['text']} ({c['a']} − {c['b']}, {UNITS.get(c['metric'], c['metric'])}) | **{worded(c)}** | {rows} |"
         )
@@ -215,7 +217,7 @@ def commit() -> str:
 def missing_runs(folder: Path, table: Table, quick: bool) -> str:
     """Which of the paper's rows are not in the report."""
     there = [row for row in table.rows if any((folder / Run(table, row, side, q, s).file).exists()
-             for side in table.sides for q in ("rtl", "golden") for s in (1, 2, 3))]  # fmt: skip
+             for side in table.sides for q in ("rtl", "golden") for s in table.seeds)]  # fmt: skip
     absent = [row for row in table.rows if row not in there]
     return f"Rows without a run: {', '.join(absent)}." if absent else ""
 
@@ -238,7 +240,8 @@ def section(folder: Path, of: Table, table: dict[str, Any], quick: bool) -> tupl
     if of in fn_grid.TABLES:
         body += grid_report.rows(folder, table)
     else:
-        body += gains_report.sweep_rows(table) if of in datacenter.SWEEPS else value_rows(table)
+        body += [*gains_report.sweep_rows(table), ""] if of in datacenter.PRINTED_TABLES and over_loads else []
+        body += value_rows(table)
     if of.program == "gateways":
         body += ["", "The order of the queues; `=` where intervals overlap:", "", *order_rows(table)]
     made = [f"Made of commit {table['commit']}, {table['date']}."] if "commit" in table else []
@@ -350,30 +353,50 @@ def spliced(text: str, of: Table, summary: list[str], body: list[str]) -> str:
     the others of its paper.
 
     Raises:
-        ValueError: the report has other claims of the table, or nothing of its paper
+        ValueError: the report has nothing of the table's paper
     """
     lines = text.splitlines()
     sections = [n for n, line in enumerate(lines) if line.startswith("## ")] + [len(lines)]
     verdicts = [n for n, line in enumerate(lines) if line.startswith(f"| {of.paper} | ")]
     of_table = [n for n in verdicts if lines[n].startswith(f"| {of.paper} | {of.title} |")]
     new = heading(of) not in lines
-    if not new and len(of_table) != len(summary):
-        raise ValueError(f"the report has {len(of_table)} verdicts of {of.title}, the table {len(summary)}")
     if new:
         of_paper = [n for n in sections[:-1] if lines[n].startswith(f"## {of.paper}: ")]
-        if not of_paper or not verdicts:
+        if not of_paper:
             raise ValueError(f"the report has nothing of paper {of.paper}")
         begin = end = sections[sections.index(of_paper[-1]) + 1]
     else:
         begin = lines.index(heading(of))
         end = next(n for n in sections if n > begin)
     lines[begin:end] = body
-    if new:
-        lines[verdicts[-1] + 1 : verdicts[-1] + 1] = summary
-    else:
-        for n, line in zip(of_table, summary, strict=True):
-            lines[n] = line
+    at = of_table[0] if of_table else verdicts[-1] + 1
+    for n in reversed(of_table):
+        del lines[n]
+    lines[at:at] = summary
     return "\n".join(lines) + "\n"
+
+
+def pruned(text: str) -> str:
+    """The report without sections and verdicts of tables that the plan does not have."""
+    headings = {heading(of) for of in TABLES}
+    verdicts = {f"| {of.paper} | {of.title} |" for of in TABLES}
+    out, gone = [], False
+    for line in text.splitlines():
+        if line.startswith("## "):
+            gone = bool(re.match(r"## \d\d\d: ", line)) and line not in headings
+        verdict = re.match(r"\| \d\d\d \| [^|]* \|", line)
+        if not gone and not (verdict and line.count("|") == 5 and verdict.group() not in verdicts):
+            out.append(line)
+    return "\n".join(out) + "\n"
+
+
+def prune() -> None:
+    """In the docs: the report, and the values of such tables."""
+    known = {f"{of.paper}-{of.name}.json" for of in TABLES}
+    for file in sorted((ROOT / "docs" / "reproduced").glob("*.json")):
+        if file.name not in known:
+            file.unlink()
+    write_pages(pruned((ROOT / "docs" / "reproduced.md").read_text()))
 
 
 def keep_values(folder: Path, of: Table) -> None:
@@ -396,13 +419,16 @@ def splice(folder: Path, of: Table) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("what", choices=["table", "report", "keep", "splice"])
+    parser.add_argument("what", choices=["table", "report", "keep", "splice", "prune"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("table", nargs="?", default="")
     parser.add_argument("--quick", action="store_true")
     a = parser.parse_args()
     if a.what == "keep":
         keep(a.folder)
+        return 0
+    if a.what == "prune":
+        prune()
         return 0
     if a.what == "report":
         report(a.folder, a.quick)

@@ -4,7 +4,8 @@
     python sim/reproduce/run.py [--quick] [--papers "003 004"] [--table 003/table1] [--without-rtl] [--cores N] [--folder DIR]
                                 [-- more for snakemake]
 
-What has been run is not run again. `--without-rtl` lets the golden model stand for the RTL, which the report says.
+What has been run is not run again, unless its options, its program, ns-3's Weir library or, of the RTL, a cycle model have another content.
+A run that fails does not stop the others; those that are not there are named at the end, and the exit code is not 0. `--without-rtl` lets the golden model stand for the RTL, which the report says.
 `-- --profile <profile>` runs on a cluster: a profile of Snakemake's, which names its executor, and how many jobs at a time. The
 programs, models and results have to be on a file system that all machines have.
 """
@@ -22,16 +23,17 @@ from pathlib import Path
 import plan
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "build" / "ns3" / "bin"
 SNAKEMAKE = ROOT / ".venv-ns3" / "bin" / "snakemake"
 MODELS = [ROOT / "build" / "model" / core / "libweir_model.so" for core in ("network", "network-jumbo")]
 
 
-def missing(without_rtl: bool) -> str | None:
+def missing(without_rtl: bool, programs: Path = PROGRAMS) -> str | None:
     """What has to be built first, in one line."""
     if not SNAKEMAKE.exists():
         return "Snakemake is not installed; run `make ns3`"
     for program in sorted({t.program for t in plan.TABLES}):
-        if not (ROOT / "build" / "ns3" / "bin" / program).exists():
+        if not (programs / program).exists():
             return f"the experiment's program {program} is not built; run `make ns3`"
     if os.environ.get("WEIR_MODEL"):
         return "WEIR_MODEL is set: every core would be that model; unset it"
@@ -54,6 +56,17 @@ def refused(a: argparse.Namespace) -> str | None:
     return None
 
 
+def not_made(folder: Path, a: argparse.Namespace) -> list[str]:
+    """Files of runs that are not there."""
+    papers = tuple(a.papers.split())
+    wanted = [
+        r
+        for r in plan.runs(a.quick, papers, a.without_rtl)
+        if not a.table or f"{r.table.paper}/{r.table.name}" in a.table
+    ]
+    return sorted({r.file for r in wanted if not (folder / r.file).exists()})
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="a slice of each paper, within minutes")
@@ -65,6 +78,9 @@ def main() -> int:
     parser.add_argument("--without-rtl", action="store_true", help="the golden model stands for the RTL")
     parser.add_argument("--cores", type=int, help="of this machine (all); with a profile, of the cluster (as it says)")
     parser.add_argument("--folder", type=Path, help="of the results (build/reproduce, of a quick slice quick in it)")
+    parser.add_argument(
+        "--programs", type=Path, default=PROGRAMS, help="folder of the experiments' programs (build/ns3/bin)"
+    )
     parser.add_argument("more", nargs="*", help="for snakemake")
     a = parser.parse_args()
     known = {t.paper for t in plan.TABLES}
@@ -76,7 +92,7 @@ def main() -> int:
     if wrong:
         print(f"reproduce: {wrong}", file=sys.stderr)
         return 2
-    why = missing(a.without_rtl)
+    why = missing(a.without_rtl, a.programs)
     if why:
         print(f"reproduce: {why}", file=sys.stderr)
         return 1
@@ -86,8 +102,8 @@ def main() -> int:
     cores = a.cores or (None if elsewhere else os.cpu_count() or 1)
     command: list[str] = [
         str(SNAKEMAKE), "--snakefile", str(ROOT / "sim" / "reproduce" / "Snakefile"), "--directory", str(folder),
-        *([] if sys.stderr.isatty() else ["--quiet", "rules"]), *(["--cores", str(cores)] if cores else []), "--rerun-triggers", "mtime", "params", "--rerun-incomplete", "--config",
-        f"mode={'quick' if a.quick else 'full'}", f"python={sys.executable}",
+        *([] if sys.stderr.isatty() else ["--quiet", "rules"]), *(["--cores", str(cores)] if cores else []), "--keep-going", "--rerun-triggers", "mtime", "params", "--rerun-incomplete", "--config",
+        f"mode={'quick' if a.quick else 'full'}", f"python={sys.executable}", f"programs={a.programs.resolve()}",
     ]  # fmt: skip
     command += ["papers=" + "+".join(f"p{p}" for p in a.papers.split())] if a.papers else []
     command += ["without_rtl=1"] if a.without_rtl else []
@@ -101,6 +117,14 @@ def main() -> int:
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     here = f"{cores} cores" if cores else "of this machine; the report has that of the runs"
     print(f"reproduce: {time.monotonic() - begin:.0f} s, CPU time {spent.ru_utime + spent.ru_stime:.0f} s, {here}")
+    if code and not a.more:
+        told = not_made(folder, a)
+        print(
+            f"reproduce: {len(told)} runs failed or were not made"
+            + "".join(f"\n  {file}" for file in told[:20])
+            + ("\n  …" if len(told) > 20 else ""),
+            file=sys.stderr,
+        )
     page = folder / "report" / "index.html"
     if code == 0 and page.exists() and not a.table:
         print(page.relative_to(ROOT) if page.is_relative_to(ROOT) else page)

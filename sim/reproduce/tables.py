@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import gains
 import plan
 from experiment import Table
-from plan import SEEDS, Run, queues_of
+from plan import Run, queues_of
 from verdicts import Spread, claim_verdict, row_verdict
 
 
@@ -19,7 +20,7 @@ class Disagreement(Exception):
 
 
 def metric(result: dict[str, Any], name: str) -> float:
-    """A metric of a run by its name in the plan."""
+    """A metric of a run by its name in the plan; not a number if the run has none (a mean of nothing)."""
     r = result["results"]
     if name == "loss_bits_percent":
         return 100.0 * float(r["dropped_bytes"]) / max(1.0, float(r["arrived_bytes"]))
@@ -29,19 +30,25 @@ def metric(result: dict[str, Any], name: str) -> float:
         return 100.0 * (float(r["early"]) + float(r["forced"])) / max(1.0, float(r["arrived"]))
     if name == "overflow_percent":
         return 100.0 * float(r["overflow"]) / max(1.0, float(r["arrived"]))
-    return float(result[name] if name == "goodput_bytes" else r[name])
+    if name == "mismatch":  # packets, over the points of the series
+        points = list(zip(result["series"]["packets"], result["series"]["average"], strict=True))
+        return math.fsum(abs(queue - average) for queue, average in points) / len(points) if points else math.nan
+    if name == "dropped_first":
+        return float(sum(result["series"]["drops_per_s"][: int(result["parameters"]["late"])]))
+    value = result[name] if name == "goodput_bytes" else r[name]
+    return math.nan if value is None else float(value)
 
 
 def tells(side: str, queue: str, name: str) -> bool:
     """Whether a run has that metric: ns-3's queues tell no average, and only FN measures a rate."""
-    if name.startswith("average"):
+    if name.startswith("average") or name == "mismatch":
         return queue != "ns3"
     return not (name.startswith("rate_") and (queue == "ns3" or side == "red"))
 
 
 def load(folder: Path, table: Table, row: str, side: str, queue: str) -> dict[int, dict[str, Any]]:
     """The runs that are there, by seed."""
-    files = {s: folder / Run(table, row, side, queue, s).file for s in SEEDS}
+    files = {s: folder / Run(table, row, side, queue, s).file for s in table.seeds}
     return {s: json.loads(f.read_text()) for s, f in files.items() if f.exists()}
 
 
@@ -67,11 +74,16 @@ def same_trace(runs: dict[str, dict[int, dict[str, Any]]], where: str) -> int:
 
 def spread(runs: dict[int, dict[str, Any]], name: str) -> dict[str, float | int | None]:
     """Mean and half width as JSON."""
-    s = Spread.of([metric(r, name) for r in runs.values()])
+    values = [v for v in (metric(r, name) for r in runs.values()) if not math.isnan(v)]
+    if not values:
+        return {"mean": None, "half": None, "seeds": 0}
+    s = Spread.of(values)
     return {"mean": s.mean, "half": s.half if s.count > 1 else None, "seeds": s.count}
 
 
-def one_row(folder: Path, table: Table, row: str, sides: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+def one_row(
+    folder: Path, table: Table, row: str, sides: tuple[str, ...], seeds: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """A row's JSON, and the runs that count for it by side."""
     out: dict[str, Any] = {"row": row, "sides": {}}
     chosen: dict[str, Any] = {}
@@ -82,7 +94,7 @@ def one_row(folder: Path, table: Table, row: str, sides: tuple[str, ...]) -> tup
         present = {q: r for q, r in runs.items() if r}
         if not present:
             continue
-        main = "rtl" if len(runs.get("rtl", {})) == len(SEEDS) else "golden" if "golden" in present else "rtl"
+        main = "rtl" if len(runs.get("rtl", {})) == seeds else "golden" if "golden" in present else "rtl"
         chosen[side] = runs[main]
         out["sides"][side] = {
             "queue": main, "records_compared": records,
@@ -119,7 +131,7 @@ def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
     rows, runs = [], {}
     sides = table.quick_sides if quick else tuple(table.sides)
     for row in table.quick_rows if quick else table.rows:
-        made, chosen = one_row(folder, table, row, sides)
+        made, chosen = one_row(folder, table, row, sides, len(table.seeds_of(quick)))
         if made["sides"]:
             rows.append(made)
             runs[row] = chosen
@@ -129,18 +141,21 @@ def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
         if not mine:
             continue
         judged = {}
-        for r in mine:
+        without = [
+            r for r in mine if claim.where_b and not all(metric(x, claim.metric) > 0 for x in runs[r][claim.b].values())
+        ]
+        for r in (r for r in mine if r not in without):
             a, b = ({s: metric(x, claim.metric) for s, x in runs[r][side].items()} for side in (claim.a, claim.b))
             verdict, difference = row_verdict(a, b, claim.sign)
             judged[r] = {"verdict": verdict, "difference": difference.mean if difference else None,
                          "half": difference.half if difference else None}  # fmt: skip
         claims.append({"name": claim.name, "text": claim.text, "a": claim.a, "b": claim.b, "metric": claim.metric,
-                       "sign": claim.sign, "rows": judged, "rows_of_the_claim": len(claim.rows or table.rows), "verdict": claim_verdict([str(j["verdict"]) for j in judged.values()])})  # fmt: skip
+                       "sign": claim.sign, "rows": judged, "rows_of_the_claim": len(claim.rows or table.rows) - len(without), "without": without, "verdict": claim_verdict([str(j["verdict"]) for j in judged.values()])})  # fmt: skip
     where, made_of = f"{table.paper} {table.name}", [s for row in rows for s in row["sides"].values()]
     shortened = {k: v for k, v in table.quick.items() if quick}
     over_loads = gains.gains(table, runs) if table.program == "datacenter" and runs else None
     return {"paper": table.paper, "table": table.name, "title": table.title, "options": table.options | shortened,
-            "shortened": bool(shortened), "seeds": list(SEEDS), "rows": rows, "claims": claims, "notes": list(table.notes),
+            "shortened": bool(shortened), "seeds": list(table.seeds_of(quick)), "rows": rows, "claims": claims, "notes": list(table.notes),
             "rows_of_the_paper": len(table.rows), "gains": over_loads,
             "rtl": one_version({c.get("rtl") for s in made_of for c in s["core"].values()}, f"{where}, RTL of its runs"),
             "sources": one_version({of for s in made_of for of in s["sources"]}, f"{where}, programs of its runs"), "cost": cost(folder, (run for run in plan.runs(quick) if run.table is table))}  # fmt: skip

@@ -37,8 +37,8 @@ class Spread:
 
 
 def row_verdict(a: Mapping[int, float], b: Mapping[int, float], sign: int) -> tuple[str, Spread | None]:
-    """One row: a - b of the same seed; it holds if its interval lies on the claimed side of 0, fails on the other."""
-    seeds = sorted(set(a) & set(b))
+    """One row: a - b of the same seed, where both have a value; it holds if its interval lies on the claimed side of 0, fails on the other."""
+    seeds = sorted(s for s in set(a) & set(b) if not math.isnan(a[s] - b[s]))
     if len(seeds) < LEAST_SEEDS:
         return UNDECIDED, Spread.of([a[s] - b[s] for s in seeds]) if seeds else None
     difference = Spread.of([a[s] - b[s] for s in seeds])

@@ -165,6 +165,24 @@ def test_the_data_center_is_the_same_with_the_rtl(merge: str) -> None:
     assert results["flows"] > 20 and results["unfinished"] == 0
 
 
+@pytest.mark.parametrize(
+    ("limit", "counts", "told"),
+    [
+        # one is sent, three wait: two places of five, so the next four are dropped; two fit, and then none
+        (5, (4, 4, 2, 2), "6 6 6"),
+        (5, (5,), "5 0 0"),
+        # five places, six packets: none goes up, though five would fit
+        (5, (6,), "0 6 6"),
+        (40, (10, 10, 10, 10), "40 0 0"),
+    ],
+)
+def test_a_jumbo_frame_is_dropped_whole_if_the_port_has_room_for_some_of_it(
+    limit: int, counts: tuple[int, ...], told: str
+) -> None:
+    """Algorithm 2 of paper 002. Frames that come down at one moment to one host: received, dropped, dropped with their frame."""
+    assert run("split_check", limit, *counts).stdout.strip() == told
+
+
 def test_transfers_take_the_time_that_arithmetic_says() -> None:
     """Hardly any load: no flow is faster than its slow start (window 1, 2, 4, 8, 16, 20), and one inside a rack, with 4 links
     of 25 us in its RTT instead of 8 or 12, takes less than 0.62 of the time of one that leaves it."""
@@ -177,6 +195,25 @@ def test_transfers_take_the_time_that_arithmetic_says() -> None:
     assert 1000 < results["fct_inside_us"] < 0.62 * results["fct_outside_us"] < 2500
     # 95 segments and more: 31 in five rounds, 20 in each after them, one for the SYN; a round takes 100 us at least
     assert results["fct_large_us"] > 9 * 100
+
+
+@pytest.mark.parametrize(("name", "value"), [("racks", 6), ("host-rate", 5e8), ("up-rate", 5e9), ("delay", 5e-5), ("least", 50_000), ("most", 99_000), ("min-rto", 0.001)])  # fmt: skip
+def test_the_tree_and_the_transfers_are_parameters(name: str, value: float) -> None:
+    """Each changes the run, and is in its result."""
+    common: dict[str, Any] = {"queue": "golden", **SMALL, "hosts": 8, "limit": 5, "elephants": 0}
+    changed, same = experiment("datacenter", **common, **{name: value}), experiment("datacenter", **common)
+    assert changed["parameters"][name] == value != same["parameters"][name] and same["results"]["flows"] > 0
+    assert changed["results"] != same["results"]
+
+
+def test_a_mean_of_no_transfer_is_null() -> None:
+    """All transfers are large: there is no mean of small ones."""
+    got = experiment(
+        "datacenter", queue="golden", load=0.05, duration=0.001, warm=0, hosts=8, elephants=0, least=1000, most=1000
+    )
+    results = got["results"]
+    assert results["flows"] > 0 and results["fct_small_us"] > 0
+    assert results["fct_middle_us"] is None and results["fct_large_us"] is None
 
 
 def test_all_flows_end_with_merging() -> None:
@@ -196,6 +233,15 @@ def test_all_flows_end_with_merging() -> None:
         (["--queue=golden", "--rtl=3"], 2, "--rtl is of --queue rtl only"),
         (["--queue=ns3", "--merge=off", "--stretch=50"], 2, "--stretch is of --queue rtl and golden only"),
         (["--hosts=3"], 2, "must be even"),
+        (["--racks=3"], 2, "--racks must be even"),
+        (["--racks=2", "--rtl=3"], 2, "--rtl=3 may not exceed --racks=2"),
+        (["--least=3000", "--most=2000"], 2, "--least may not exceed --most"),
+        (["--host-rate=1"], 2, "must be 64000"),
+        (
+            ["--queue=golden", "--load=0.01", "--duration=0.001", "--warm=0", "--least=1000000", "--most=1000000000"],
+            1,
+            "no transfer begins between --warm=0 and 0.001 s",
+        ),
         (["--hosts=70"], 2, "must be 2 to 60"),
         (["--hosts=2", "--elephants=20"], 2, "--elephants=20 must be 0 to 1, half of --hosts"),
         (["--hosts=4", "--elephants=3"], 2, "--elephants=3 must be 0 to 2"),

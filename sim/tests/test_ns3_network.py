@@ -27,7 +27,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("fn-red", {"policy": "fn"}),
     ("fn-red", {"policy": "fn-quadratic", "traffic": "fed"}),
     ("fn-red", {"policy": "red", "traffic": "sessions"}),
-    ("gateways", {"gateway": "drop-tail"}),
+    ("gateways", {"gateway": "drop-tail", "scenario": "F"}),
     ("gateways", {"gateway": "dt-ecn-25", "tcp": "sack"}),
     ("gateways", {"gateway": "red-ecn", "scenario": "C"}),
     ("mred", {"side": "mred"}),
@@ -169,6 +169,17 @@ def test_marks_reach_the_sources() -> None:
     assert ecn["queue_packets_mean"] < 300
 
 
+@pytest.mark.parametrize("tcp", ["reno", "sack"])
+def test_a_source_that_stops_sends_nothing_new(tcp: str) -> None:
+    """001, scenario A, nothing is lost: 15 of 25 sources stop at 4 s. What is under way then, and two segments, come within a round
+    trip and a way: 3 links of 10 ms each way, and the queue, of 450 packets at most, twice. The send buffer alone would take a second."""
+    got = experiment("gateways", queue="golden", gateway="dt-ecn-50", scenario="A", duration=6, tcp=tcp)
+    after = got["after_stop_s"]
+    print(min(after), max(after))
+    assert got["results"]["dropped"] == 0 and len(after) == 15
+    assert 0.03 <= min(after) and max(after) < 0.09 + 2 * 450 * 1500 * 8 / 45e6
+
+
 def test_the_queue_of_ns3_is_close_to_the_rtl() -> None:
     """The same network with ns-3's own RED: no decision is the same, the loss is alike (three seeds, mean within a tenth)."""
 
@@ -241,6 +252,41 @@ def test_congestion_falls_when_the_new_flows_have_ended() -> None:
         ) * sign > 2
 
 
+#: what a parameter that once was a constant changes; its value today is the default
+SET: list[tuple[str, dict[str, object]]] = [
+    *(("gateways", {name: value}) for name, value in (("delay", 0.02), ("access-delay", 0.02), ("ssthresh", 3000), ("jitter", 1))),
+    *(("gateways", {"min-rto": value, "gateway": "drop-tail", "limit": 20}) for value in (0.05,)),
+    *(("fn-red", {name: value}) for name, value in (("delay", 0.02), ("access-rate", 2e6), ("access-delay", 0.01), ("jitter", 0.5))),
+    *(("fn-red", {"traffic": "sessions", name: value}) for name, value in (("mean", 20000), ("shape", 3))),
+    *(("isred", {name: value}) for name, value in (
+        ("access-rate", 1e6), ("access-delay", 0.02), ("late-rate", 1e6), ("late-delay-least", 0.001), ("late-delay-most", 0.1),
+        ("late", 9), ("jitter", 1))),
+    ("isred", {"mode": "gain", "gain": 4}),
+    *(("mred", {name: value}) for name, value in (
+        ("access-rate", 2e6), ("left-delay", 0.02), ("right-delay", 0.02), ("delay-step", 0.01), ("edge-rate", 2e6), ("apart", 0.01),
+        ("jitter", 1), ("tick", 12), ("long-window", 5))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "options"), SET, ids=lambda v: v if isinstance(v, str) else "-".join(map(str, v)))
+def test_each_parameter_is_in_the_result_and_changes_it(program: str, options: dict[str, object]) -> None:
+    """A run with another value, the golden model; `parameters` has it."""
+    *_, name = options
+    name = "min-rto" if "min-rto" in options else name
+    without = {n: v for n, v in options.items() if n != name}
+    changed, same = (experiment(program, queue="golden", **SHORT[program], **o) for o in (options, without))
+    assert changed["parameters"][name] == options[name] != same["parameters"][name]
+    assert changed["core"]["trace_hash"] != same["core"]["trace_hash"]
+
+
+def test_the_window_of_the_long_flows_is_theirs() -> None:
+    """000: of one jumbo frame, six packets of 446 bytes, twice in a round trip of 52 ms and more."""
+    most = 2 * 6 * 446 * 10 / 0.052
+    alone = {"queue": "golden", "duration": 10, "flows": 0, "reverse": 0}
+    assert 0 < experiment("mred", **alone, **{"long-window": 1})["goodput_bytes"] < most
+    assert experiment("mred", **alone, window=1)["goodput_bytes"] > most
+
+
 BAD: list[tuple[str, list[str], int, str]] = [
     ("isred", ["--sorces=3"], 2, "unknown parameter --sorces"),
     ("isred", ["--sources=2"], 2, "must be 3 to 1000"),
@@ -279,6 +325,16 @@ BAD: list[tuple[str, list[str], int, str]] = [
     ("mred", ["--queue=golden", "--count=40", "--size=100", "--duration=3"], 1, "the golden model covers up to 31"),
     ("mred", ["--queue=ns3"], 1, "ns-3 has no queue like this"),
     ("mred", ["--model=/nowhere/libweir_model.so"], 1, "the cycle model is missing"),
+    ("isred", ["--policy=isred", "--gain=3"], 2, "--gain is of --mode gain only"),
+    ("isred", ["--late-delay-least=0.02"], 2, "--late-delay-least may not exceed --late-delay-most"),
+    ("isred", ["--access-rate=1"], 2, "must be 64000"),
+    ("fn-red", ["--mean=5000"], 2, "--mean is of --traffic sessions and fed only"),
+    ("fn-red", ["--traffic=fed", "--shape=1"], 2, "--shape=1 must be 1.01 to 100"),
+    ("gateways", ["--min-rto=0"], 2, "--min-rto=0 must be 0.001 to 60"),
+    ("gateways", ["--ssthresh=-1"], 2, "must be 0 to"),
+    ("mred", ["--tick=17"], 2, "must be 1 to 16"),
+    ("mred", ["--tick=8"], 2, "--timer=0.02 must be 0 to 0.01677696, 65535 units of --tick"),
+    ("mred", ["--long-window=0"], 2, "must be 1 to 1000"),
     ("gateways", ["--out=/nowhere/x.json", "--queue=golden"], 1, "/nowhere/x.json cannot be written"),
 ]
 

@@ -38,15 +38,26 @@ LATE = {
     # waits for the timer, which began at 600 and takes a second.
     ("10,17", 20): {600: [20], 1600: [17]},
 }
+#: Segment 10 is lost and 8 is marked. 500: the acknowledgement of 8 echoes the mark: 9 to 15 are in flight, threshold and window 3.5. The third
+#: duplicate sends 10 again and halves nothing: 10, 14, 15 are in flight; with the duplicates of 14 and 15 16 and 17 go, and 16 says that the window
+#: was reduced (CWR). 600: 10 fills the hole up to 15; its acknowledgement still has the echo, of a mark that was answered. Window 3.5, 16 and 17 are in
+#: flight: 18 goes; 16's opens the window to about 3.8, 17's to 4: three go.
+MARKED = {
+    **dict.fromkeys(("reno", "newreno", "sack"), {500: [10, 16, 17], 600: [18, 19, 20, 21]}),
+    # The third duplicate closes the window to 1, the threshold stays 3.5. 600: window 2. 700: 3 and 4, below the threshold.
+    "tahoe": {500: [10], 600: [16, 17], 700: [18, 19, 20, 21]},
+}
 THRESHOLDS = {("tahoe", "10"): [5.0], ("tahoe", "10,12"): [5.0], ("reno", "10"): [5.0], ("reno", "10,12"): [5.0, 5.5]}
 
 
-def trace(variant: str, lost: str, segments: int = 40) -> tuple[dict[int, list[int]], list[float], list[float]]:
+def trace(
+    variant: str, lost: str, segments: int = 40, marked: str = ""
+) -> tuple[dict[int, list[int]], list[float], list[float]]:
     """Segments by time, thresholds in their order, windows after each change."""
     sent: dict[int, list[int]] = {}
     thresholds: list[float] = []
     windows: list[float] = []
-    for line in run("tcp_trace", variant, 20, lost, segments).stdout.splitlines():
+    for line in run("tcp_trace", variant, 20, lost, segments, *([marked] if marked else [])).stdout.splitlines():
         at, what, *values = line.split()
         if what == "send":
             sent.setdefault(int(at), []).append(int(values[0]))
@@ -74,6 +85,31 @@ def test_reno_takes_no_hole_for_lost_when_its_recovery_ends(lost: str, segments:
     sent, _, _ = trace("reno", lost, segments)
     expected = START | LATE[lost, segments]
     assert {at: numbers for at, numbers in sent.items() if at <= max(expected)} == expected
+
+
+@pytest.mark.parametrize("variant", MARKED)
+def test_a_loss_in_a_marked_window_is_repaired_at_once_and_halves_nothing_more(variant: str) -> None:
+    """Nobody waits for the timer; the window is that of one reduction."""
+    sent, thresholds, windows = trace(variant, "10", marked="8")
+    expected = {at: START[at] for at in START if at < 500} | MARKED[variant]
+    assert {at: sent[at] for at in expected} == expected
+    # 2: ns-3's own step on the way into the recovery, replaced within the same acknowledgement
+    assert set(thresholds) - {2.0} == {3.5} and thresholds[-1] == 3.5
+    assert (1.0 in windows[1:]) == (variant == "tahoe")
+
+
+@pytest.mark.parametrize("variant", MARKED)
+def test_a_mark_in_a_window_whose_loss_was_answered_changes_nothing(variant: str) -> None:
+    """Segment 12 comes marked behind the hole of 10: the echo comes while it is being repaired."""
+    assert trace(variant, "10", marked="12") == trace(variant, "10")
+
+
+@pytest.mark.parametrize("variant", MARKED)
+def test_a_mark_alone_halves_the_window_once(variant: str) -> None:
+    """As above without the loss: 9 to 15 are in flight when the echo comes, and every acknowledgement up to 15 has it."""
+    _, thresholds, windows = trace(variant, "40", 40, "8")
+    assert thresholds[0] == 3.5 and 3.5 in windows
+    assert len(thresholds) <= 2, "another for the last segment, which is lost"
 
 
 @pytest.mark.parametrize("variant", ["tahoe", "reno", "newreno", "sack"])

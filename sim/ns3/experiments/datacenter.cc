@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iostream>
 
 #include "../tcp/tcp-classic.h"
@@ -24,16 +25,16 @@ using namespace weirsim;
 
 namespace {
 
-constexpr uint32_t headers = 14 + 20 + 20, leastBytes = 2000, mostBytes = 198000;
+constexpr uint32_t headers = 14 + 20 + 20;
 constexpr double patience = 5;  ///< s after the last transfer's start
 
 /// Transfers a second between hosts so that what they send, headers and acknowledgements included, is that share of the busiest
 /// links, those of the core switch. Half of the hosts send through each, to the other half of the racks.
 double arrivalRate(const Options &o, uint32_t hosts) {
-  const double segment = o.number("size") - headers, bytes = (leastBytes + mostBytes) / 2.0;
+  const double segment = o.number("size") - headers, bytes = (o.number("least") + o.number("most")) / 2;
   const double perSegment = o.number("size") + headers + 2 * o.number("overhead");
   const double through = 0.5 * (hosts / 2) / (hosts - 1);  // share of all transfers in one direction of one such link
-  return o.number("load") * 1e10 / 8 / (bytes / segment * perSegment) / through;
+  return o.number("load") * o.number("up-rate") / 8 / (bytes / segment * perSegment) / through;
 }
 
 void defaults(const Options &o) {
@@ -62,11 +63,11 @@ struct Times {
   double mean() const {
     double sum = 0;
     for (double t : us) sum += t;
-    return us.empty() ? 0 : sum / static_cast<double>(us.size());
+    return us.empty() ? std::nan("") : sum / static_cast<double>(us.size());  // null in the result
   }
   /// Nearest rank.
   double percentile(double p) {
-    if (us.empty()) return 0;
+    if (us.empty()) return std::nan("");
     std::sort(us.begin(), us.end());
     return us[static_cast<size_t>(std::max(1.0, std::ceil(p / 100 * static_cast<double>(us.size())))) - 1];
   }
@@ -77,6 +78,7 @@ class Experiment {
   explicit Experiment(const Options &o) : o_(o) {
     defaults(o);
     TreeConfig c;
+    c.racks = static_cast<uint32_t>(o.whole("racks")), c.hostRate = o.number("host-rate"), c.upRate = o.number("up-rate"), c.delay = o.number("delay");
     c.hosts = static_cast<uint32_t>(o.whole("hosts")), c.limit = static_cast<uint32_t>(o.whole("limit"));
     c.limitBytes = o.text("count") == "bytes" ? c.limit * static_cast<uint32_t>(o.whole("size")) : 0;
     c.overhead = static_cast<int>(o.whole("overhead")), c.merge = o.text("merge") == "on";
@@ -119,13 +121,17 @@ class Experiment {
     gap->SetAttribute("Mean", DoubleValue(1 / arrivalRate(o_, all)));
     gap->SetStream(1), u->SetStream(2);
     const double end = o_.number("warm") + o_.number("duration");
+    bool counts = false;
     for (double at = gap->GetValue(); at < end; at += gap->GetValue()) {
       Transfer t;
-      t.start = at, t.bytes = u->GetInteger(leastBytes, mostBytes);
+      t.start = at, t.bytes = u->GetInteger(static_cast<uint32_t>(o_.whole("least")), static_cast<uint32_t>(o_.whole("most")));
       t.from = u->GetInteger(0, all - 1), t.to = u->GetInteger(0, all - 2);
       t.to += t.to >= t.from;
       transfers_->add(t);
+      counts |= t.start >= o_.number("warm");
     }
+    if (!counts)
+      throw std::runtime_error("no transfer begins between --warm=" + o_.text("warm") + " and " + jsonNumber(end) + " s; give more of --load or --duration");
     for (uint32_t rack = 0; rack < racks; ++rack)
       for (uint32_t n = 0; n < o_.whole("elephants"); ++n)
         transfers_->endless(rack * hosts + n, (rack + racks / 2) % racks * hosts + hosts / 2 + n, u->GetValue(0, 1e-3));
@@ -144,7 +150,7 @@ class Experiment {
       const double us = (t.end - t.start) * 1e6;
       all.us.push_back(us);
       (rack(t.from) == rack(t.to) ? inside : outside).us.push_back(us);
-      sizes[std::min<uint64_t>(2, 3 * (t.bytes - leastBytes) / (mostBytes - leastBytes + 1))].us.push_back(us);
+      sizes[3 * (t.bytes - o_.whole("least")) / (o_.whole("most") - o_.whole("least") + 1)].us.push_back(us);
     }
     const uint64_t frames = tree_->jumboFrames(), packets = tree_->jumboPackets();
     std::string out = "{\"flows\": " + std::to_string(all.us.size()) + ", \"unfinished\": " + std::to_string(unfinished);
@@ -154,7 +160,7 @@ class Experiment {
     put("fct_inside_us", inside.mean()), put("fct_outside_us", outside.mean());
     put("dropped", after_.all() - before_.all()), put("dropped_uplink", after_.uplink - before_.uplink);
     put("dropped_aggregation", after_.aggregation - before_.aggregation), put("dropped_core", after_.core - before_.core);
-    put("dropped_host", after_.host - before_.host);
+    put("dropped_host", after_.host - before_.host), put("dropped_split", after_.split - before_.split);
     put("jumbo_frames", frames), put("jumbo_packets", packets);
     return out + "}";
   }
@@ -176,6 +182,12 @@ int main(int count, char **words) {
   o.integer("size", 800, 200, 1514, "of a full segment's Ethernet frame, bytes");
   o.number("load", 0.5, 0.01, 2, "of the core switch's links, by the short transfers");
   o.number("warm", 0.01, 0, 1000, "s before transfers count");
+  o.integer("least", 2000, 1, 1e9, "of a short transfer's size, bytes (uniform)");
+  o.integer("most", 198000, 1, 1e9, "of a short transfer's size, bytes");
+  o.integer("racks", 4, 2, 16, "of the tree (even)");
+  o.number("host-rate", 1e9, 64e3, 10e9, "of the hosts' links, bit/s");
+  o.number("up-rate", 1e10, 64e3, 10e9, "of the links between switches, bit/s");
+  o.number("delay", 25e-6, 1e-9, 1, "of each link, s");
   o.integer("hosts", 40, 2, 60, "of a rack (even)");
   o.integer("elephants", 1, 0, 20, "long transfers that leave a rack");
   o.integer("limit", 40, 1, 1000, "of a switch's queue, packets; a jumbo frame is one behind the ToR");
@@ -191,6 +203,9 @@ int main(int count, char **words) {
   o.only("rtl", o.text("queue") == "rtl", "--queue rtl");
   for (const char *name : {"stretch", "latency"}) o.only(name, o.text("queue") != "ns3", "--queue rtl and golden");
   if (o.whole("hosts") % 2) o.refuse("--hosts must be even");
+  if (o.whole("racks") % 2) o.refuse("--racks must be even");
+  if (o.text("queue") == "rtl" && o.whole("rtl") > o.whole("racks")) o.refuse("--rtl=" + o.text("rtl") + " may not exceed --racks=" + o.text("racks"));
+  if (o.whole("least") > o.whole("most")) o.refuse("--least may not exceed --most");
   if (2 * o.whole("elephants") > o.whole("hosts"))
     o.refuse("--elephants=" + o.text("elephants") + " must be 0 to " + std::to_string(o.whole("hosts") / 2) + ", half of --hosts");
   if (o.text("queue") == "ns3" && o.text("merge") == "on") o.refuse("ns-3 has no queue that merges; take --queue golden");

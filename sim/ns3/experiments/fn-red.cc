@@ -13,14 +13,21 @@ using namespace weirsim;
 int main(int count, char **words) {
   Options o("fn-red", "ten TCP sources, five with ECN, over FN or RED");
   commonOptions(o, 120);
+  networkOptions(o);
   o.text("policy", "fn", {"fn", "fn-quadratic", "red"}, "of the bottleneck's queue");
   o.integer("ws", 1024, 1, 4096, "FN's window, packets");
   o.number("t", 0.027, 1e-6, 4, "FN's time constant, s");
   o.number("k", 5, 1, 60, "RED: min k, max 3k packets");
   o.number("rate", 20e6, 64e3, 1e9, "of the bottleneck, bit/s");
+  o.number("delay", 0.01, 0, 10, "of the bottleneck, s");
+  o.number("access-rate", 100e6, 64e3, 10e9, "of the other links, bit/s");
+  o.number("access-delay", 0.001, 0, 10, "of the sources' links, s");
+  o.number("jitter", 0.1, 0, 100, "of the starts, s");
   o.integer("sources", 10, 1, 1000, "of TCP; every second one has ECN");
   o.text("traffic", "persistent", {"persistent", "sessions", "fed"}, "endless, a connection a session, sessions fed into one");
   o.number("every", 0.045, 1e-4, 100, "mean time between the sessions of a source, s");
+  o.number("mean", 10000, 1, 1e8, "of a session's size, bytes");
+  o.number("shape", 1.5, 1.01, 100, "of the Pareto distribution of a session's size");
   o.integer("size", 1064, 100, 1500, "of a packet on the wire, bytes: MaxPacketSize");
   o.number("buffer", 210000, 1500, 1e6, "bytes");
   o.number("qopt", 13125, 0, 1e6, "bytes");
@@ -33,7 +40,7 @@ int main(int count, char **words) {
   const bool red = o.text("policy") == "red";
   for (const char *name : {"k", "weight", "probability"}) o.only(name, red, "--policy red");
   for (const char *name : {"ws", "t"}) o.only(name, !red, "--policy fn and fn-quadratic");
-  o.only("every", o.text("traffic") != "persistent", "--traffic sessions and fed");
+  for (const char *name : {"every", "mean", "shape"}) o.only(name, o.text("traffic") != "persistent", "--traffic sessions and fed");
   const auto text = [](double v) { return jsonNumber(v); };
   NetworkConfig c;
   c.name = "fn-red";
@@ -46,18 +53,20 @@ int main(int count, char **words) {
                                       {"weight", o.number("weight")}, {"probability", o.number("probability")}, {"avpkt", size}})
       s.emplace_back(name, text(value));
     s.emplace_back("gentle", "off"), s.emplace_back("bytemode", "before");
+    // In byte mode, as Weir's. It counts packets without their Ethernet header.
+    const double counted = size - 14, scale = counted / size;
     c.disc = {"ns3::RedQueueDisc",
-              {{"MaxSize", text(std::floor(o.number("buffer") / size)) + "p"}, {"MinTh", text(k)}, {"MaxTh", text(3 * k)},
+              {{"MaxSize", text(std::floor(o.number("buffer") * scale)) + "B"}, {"MinTh", text(k * counted)}, {"MaxTh", text(3 * k * counted)},
                {"LInterm", text(1 / o.number("probability"))}, {"QW", text(o.number("weight"))}, {"Gentle", "false"},
-               {"Wait", "false"}, {"UseEcn", "true"}, {"UseHardDrop", "false"}, {"MeanPktSize", text(size)},
-               {"LinkBandwidth", text(o.number("rate")) + "bps"}, {"LinkDelay", "10ms"}}};
+               {"Wait", "false"}, {"UseEcn", "true"}, {"UseHardDrop", "false"}, {"MeanPktSize", text(counted)},
+               {"LinkBandwidth", text(o.number("rate") * scale) + "bps"}, {"LinkDelay", o.text("delay") + "s"}}};
   } else {
     s.emplace_back("window", text(o.number("ws"))), s.emplace_back("t", text(o.number("t") * 1e6) + "us");
     s.emplace_back("qopt", text(o.number("qopt"))), s.emplace_back("capacity", text(o.number("rate")) + "bit");
     s.emplace_back("mean", text(size)), s.emplace_back("bytemode", "on");
     s.emplace_back("quadratic", o.text("policy") == "fn-quadratic" ? "on" : "off");
   }
-  c.delay = 0.01, c.packetBytes = static_cast<uint32_t>(size), c.windowPackets = static_cast<uint32_t>(o.whole("window"));
+  c.delay = o.number("delay"), c.packetBytes = static_cast<uint32_t>(size), c.windowPackets = static_cast<uint32_t>(o.whole("window"));
   c.threshold = o.number("qopt");
 
   ns3::RngSeedManager::SetSeed(1);
@@ -66,8 +75,8 @@ int main(int count, char **words) {
   u->SetStream(1000);
   for (uint64_t i = 0; i < o.whole("sources"); ++i) {
     Flow f;
-    f.rate = 100e6, f.nearDelay = 0.001, f.farDelay = 0.0;
-    f.start = u->GetValue(0, 0.1), f.ecn = i % 2 == 0;
+    f.rate = o.number("access-rate"), f.nearDelay = o.number("access-delay"), f.farDelay = 0.0;
+    f.start = u->GetValue(0, o.number("jitter")), f.meanBytes = o.number("mean"), f.shape = o.number("shape"), f.ecn = i % 2 == 0;
     if (o.text("traffic") != "persistent") f.every = o.number("every"), f.connections = o.text("traffic") == "sessions";
     c.flows.push_back(f);
   }

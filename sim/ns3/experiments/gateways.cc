@@ -15,10 +15,15 @@ using namespace weirsim;
 int main(int count, char **words) {
   Options o("gateways", "scenarios A to F over a WAN link of 45 Mb/s");
   commonOptions(o, 60);
+  networkOptions(o);
   o.text("scenario", "A", {"A", "B", "C", "D", "E", "F"}, "connections in the three thirds of the time");
   o.text("gateway", "red-ecn", {"drop-tail", "drop-front", "dt-ecn-25", "dt-ecn-50", "dt-ecn-75", "red-ecn", "red"}, "the queue");
   o.text("tcp", "reno", {"tahoe", "reno", "newreno", "sack"}, "of every source");
   o.number("rate", 45e6, 64e3, 1e9, "of every link, bit/s");
+  o.number("delay", 0.01, 0, 10, "of the bottleneck, s");
+  o.number("access-delay", 0.01, 0, 10, "of each other link, s");
+  o.number("ssthresh", 65536, 0, 1e9, "TCP's first threshold, bytes; 0: none");
+  o.number("jitter", 0.1, 0, 20, "of the starts, s, in a run of 60 s; shorter with it");
   o.integer("limit", 450, 4, 600, "of the queue, packets");
   o.integer("size", 1500, 100, 1500, "of a packet on the wire, bytes");
   o.integer("window", 44, 1, 45, "of the receivers, packets");
@@ -49,11 +54,11 @@ int main(int count, char **words) {
               {{"MaxSize", o.text("limit") + "p"}, {"MinTh", jsonNumber(limit / 4)}, {"MaxTh", jsonNumber(limit / 2)},
                {"LInterm", jsonNumber(1 / o.number("probability"))}, {"QW", o.text("weight")}, {"MeanPktSize", o.text("size")},
                {"Gentle", o.text("gentle") == "on" ? "true" : "false"}, {"UseEcn", ecn ? "true" : "false"},
-               {"UseHardDrop", "false"}, {"LinkBandwidth", jsonNumber(o.number("rate")) + "bps"}, {"LinkDelay", "10ms"}}};
+               {"UseHardDrop", "false"}, {"LinkBandwidth", jsonNumber(o.number("rate")) + "bps"}, {"LinkDelay", o.text("delay") + "s"}}};
   }
   if (gateway == "drop-tail") c.disc = {"ns3::FifoQueueDisc", {{"MaxSize", o.text("limit") + "p"}}};
   c.packetBytes = static_cast<uint32_t>(o.whole("size")), c.windowPackets = static_cast<uint32_t>(o.whole("window"));
-  c.slowStart = 65536, c.tcp = o.text("tcp"), c.delay = 0.01;
+  c.slowStart = o.number("ssthresh"), c.tcp = o.text("tcp"), c.delay = o.number("delay");
 
   // Connections in each third. The paper gives times for A only; B to E take its thirds [ours].
   static const std::map<std::string, std::array<unsigned, 3>> scenarios = {
@@ -69,8 +74,8 @@ int main(int count, char **words) {
     while (thirds[first] <= i) ++first;
     while (thirds[last - 1] <= i) --last;
     Flow f;
-    f.rate = o.number("rate"), f.nearDelay = f.farDelay = 0.01;
-    f.start = first * third + u->GetValue(0, 0.1 * third / 20), f.stop = last == 3 ? 0 : last * third, f.ecn = ecn;
+    f.rate = o.number("rate"), f.nearDelay = f.farDelay = o.number("access-delay");
+    f.start = first * third + u->GetValue(0, o.number("jitter") * third / 20), f.stop = last == 3 ? 0 : last * third, f.ecn = ecn;
     c.flows.push_back(f);
   }
   return runNetwork(o, std::move(c));

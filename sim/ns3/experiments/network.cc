@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -59,7 +60,7 @@ class Network {
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(config_.windowPackets * segment));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(sendBuffer(segment)));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
-    Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(config_.windowPackets * segment > 65535));
+    Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(mostPackets() * segment > 65535));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(config_.tcp == "sack"));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(config_.minRto)));
     Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("AcceptOnly"));  // a sender asks for it (Sessions)
@@ -102,17 +103,31 @@ class Network {
     }
     return "{\"experiment\": " + jsonText(config_.name) + ",\n\"parameters\": " + options_.json() +
            ",\n\"results\": " + log_.json(config_.queue.rate, config_.duration, config_.queue.overhead) +
-           ",\n\"goodput_bytes\": " + std::to_string(received) + config_.extra +
+           ",\n\"goodput_bytes\": " + std::to_string(received) + stopped() + config_.extra +
            (edges_ ? ",\n\"edge\": " + edges_->made.json() : "") + ",\n\"core\": " + core + sourcesMember() +
            ",\n\"wall_s\": " + jsonNumber(wall_) + ", \"cpu_s\": " + jsonNumber(processorTime(usage)) + ", \"memory_kib\": " + std::to_string(usage.ru_maxrss) +
            ",\n\"series\": " + log_.series() + (options_.text("arrivals") == "on" ? ",\n\"arrivals\": " + log_.arrivals() : "") + "}\n";
   }
 
  private:
+  /// Of the flows with a stop: how long behind it their receivers had the last byte, s.
+  std::string stopped() const {
+    std::string out;
+    for (const auto &[stop, last] : stopped_) out += (out.empty() ? "" : ", ") + jsonNumber(*last - stop);
+    return stopped_.empty() ? "" : ",\n\"after_stop_s\": [" + out + "]";
+  }
+
   uint32_t sendBuffer(uint32_t segment) const {
     for (const Flow &f : config_.flows)
       if (f.every > 0 && !f.connections) return 1u << 30;  // what sessions have written waits in the socket
-    return 4 * config_.windowPackets * segment;
+    return 4 * mostPackets() * segment;
+  }
+
+  /// The largest window of a receiver, packets.
+  uint32_t mostPackets() const {
+    uint32_t most = config_.windowPackets;
+    for (const Flow &f : config_.flows) most = std::max(most, f.windowPackets);
+    return most;
   }
 
   void bottleneck() {
@@ -199,6 +214,16 @@ class Network {
     PacketSinkHelper sinks(receiving.GetName(), InetSocketAddress(Ipv4Address::GetAny(), port));
     const auto received = sinks.Install(sink);
     if (!f.back) sinks_.push_back(DynamicCast<PacketSink>(received.Get(0)));
+    if (f.windowPackets > 0)  // once it listens, before the first SYN can be there
+      Simulator::Schedule(NanoSeconds(1), [sink = DynamicCast<PacketSink>(received.Get(0)), bytes = f.windowPackets * (config_.packetBytes - headers)] {
+        sink->GetListeningSocket()->SetAttribute("RcvBufSize", UintegerValue(bytes));
+      });
+    if (f.stop > 0) {
+      const auto last = std::make_shared<double>(f.stop);
+      received.Get(0)->TraceConnectWithoutContext("Rx", Callback<void, Ptr<const Packet>, const Address &>(
+                                                            [last](Ptr<const Packet>, const Address &) { *last = now(); }));
+      stopped_.emplace_back(f.stop, last);
+    }
     const auto application = CreateObject<Sessions>(f, sending, InetSocketAddress(to, port), config_.packetBytes - headers);
     source->AddApplication(application);
     application->SetStartTime(Seconds(f.start));
@@ -214,6 +239,7 @@ class Network {
   Ptr<QueueDisc> disc_;
   std::unique_ptr<Edges> edges_;
   std::vector<Ptr<PacketSink>> sinks_;
+  std::vector<std::pair<double, std::shared_ptr<double>>> stopped_;  ///< stop of a flow, when its last byte came
   double wall_ = 0;
 };
 
@@ -236,6 +262,8 @@ void commonOptions(Options &options, double duration, const char *core) {
   options.text("model", "", {}, "the cycle model's library; empty: WEIR_MODEL or build/model/<core>");
   options.text("out", "", {}, "file of the result; empty: standard output");
 }
+
+void networkOptions(Options &options) { options.number("min-rto", 0.2, 0.001, 60, "least time of a retransmission timer, s"); }
 
 void checkCommon(const Options &options) {
   for (const char *name : {"check", "thread", "model"}) options.only(name, options.text("queue") == "rtl", "--queue rtl");
@@ -280,7 +308,7 @@ int runNetwork(const Options &options, NetworkConfig config) {
   checkCommon(options);
   try {
     const ResultFile result(options.text("out"));
-    config.duration = options.number("duration");
+    config.duration = options.number("duration"), config.minRto = options.number("min-rto");
     config.queue.seed = 0x9E3779B97F4A7C15ull * options.whole("seed");
     config.queue.core = options.text("core"), config.queue.model = options.text("model");
     config.queue.thread = options.text("thread") == "on";

@@ -24,10 +24,11 @@ namespace weirsim {
 struct Flow {
   double rate = 1e8;              ///< of both access links, bit/s
   double nearDelay = 0.001, farDelay = 0.001;  ///< s
-  double start = 0, stop = 0;     ///< s; stop 0: at the end
+  double start = 0, stop = 0;     ///< s; stop 0: at the end. Behind it nothing new is sent but two segments at most.
   bool ecn = false;
   bool back = false;              ///< from right to left, against the bottleneck
   uint64_t bytes = 0;             ///< sends so many; 0: without an end
+  uint32_t windowPackets = 0;     ///< of its receiver; 0: NetworkConfig::windowPackets
   /// Sends: 0 as much as it can; else sessions of Pareto size, this many seconds apart in the mean.
   double every = 0;
   double meanBytes = 10000, shape = 1.5;
@@ -44,7 +45,7 @@ struct NetworkConfig {
   uint32_t windowPackets = 44;    ///< of the receivers
   double slowStart = 0;           ///< first threshold, bytes; 0: none
   std::string tcp = "newreno";
-  double minRto = 0.2;
+  double minRto = 0.2;            ///< s; --min-rto
   double threshold = 0;           ///< of Pr(Q <= threshold), bytes
   std::vector<Flow> flows;
   /// Jumbo frames between the routers, made and split at edges of their own; the queue counts each as one frame.
@@ -57,6 +58,9 @@ struct NetworkConfig {
 
 /// Parameters that every experiment has: queue, seed, duration, out, sample, core, model.
 void commonOptions(Options &options, double duration, const char *core = "network");
+
+/// Parameters of every experiment with `runNetwork`: the least retransmission timer. That of the data center has its own default.
+void networkOptions(Options &options);
 
 /// Refuses common parameters that would be ignored. `runNetwork` does it.
 void checkCommon(const Options &options);

@@ -114,7 +114,7 @@ void Options::refuse(const std::string &why) const {
 void Options::help() const {
   std::printf("%s: %s\n", program_.c_str(), about_.c_str());
   for (const Option &o : options_)
-    std::printf("  --%-12s %s%s%s (%s)\n", o.name.c_str(), o.help.c_str(), o.choices.empty() ? "" : ": ",
+    std::printf("  --%-16s %s%s%s (%s)\n", o.name.c_str(), o.help.c_str(), o.choices.empty() ? "" : ": ",
                 join(o.choices).c_str(), o.value.c_str());
   std::exit(0);
 }

@@ -14,6 +14,7 @@ namespace weirsim {
 namespace {
 
 constexpr uint64_t endless = ~uint64_t{0} >> 1;
+constexpr uint32_t ahead = 2;     ///< segments that a source with a stop has written before they are sent
 constexpr size_t openMost = 64;  ///< connections of one source that may be open at a time; older ones stay in TCP's hands
 
 }  // namespace
@@ -22,6 +23,9 @@ void Sessions::StartApplication() {
   if (m_flow.every <= 0) {
     *m_left = m_flow.bytes > 0 ? m_flow.bytes : endless;
     m_socket = Open(m_left);
+    // An application that stops takes nothing back of what it has written, so it writes no more than is about to be sent.
+    if (m_flow.stop > 0)
+      m_socket->TraceConnectWithoutContext("HighestSequence", MakeCallback(&Sessions::Sent, this));
     return;
   }
   m_gap = CreateObject<ExponentialRandomVariable>();
@@ -37,6 +41,11 @@ void Sessions::StopApplication() {
   m_stopped = true;
   m_next.Cancel();
   if (m_socket) m_socket->Close();
+}
+
+void Sessions::Sent(SequenceNumber32 before, SequenceNumber32 now) {
+  m_unsent -= std::min(m_unsent, static_cast<uint32_t>(now - before));
+  Write(m_socket, *m_left);
 }
 
 Ptr<Socket> Sessions::Open(const Left &left) {
@@ -67,11 +76,13 @@ void Sessions::Session() {
 void Sessions::Write(Ptr<Socket> socket, uint64_t &left) {
   if (m_stopped || left == 0) return;
   while (left > 0) {
-    const auto room = std::min<uint64_t>(socket->GetTxAvailable(), left);
+    uint64_t room = std::min<uint64_t>(socket->GetTxAvailable(), left);
+    if (m_flow.stop > 0) room = std::min<uint64_t>(room, ahead * m_segment - std::min(ahead * m_segment, m_unsent));
     // whole segments, so that no short one goes out because the application wrote in pieces
     const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(room, left == endless || room < left ? room / m_segment * m_segment : room));
     if (bytes == 0 || socket->Send(Create<Packet>(bytes)) < 0) return;
     if (left != endless) left -= bytes;
+    if (m_flow.stop > 0) m_unsent += bytes;
   }
   if (m_flow.connections) socket->Close();
 }

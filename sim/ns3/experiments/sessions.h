@@ -7,6 +7,7 @@
 
 #include "network.h"
 #include "ns3/random-variable-stream.h"
+#include "ns3/sequence-number.h"
 #include "ns3/socket.h"
 
 namespace weirsim {
@@ -20,6 +21,8 @@ class Sessions : public ns3::Application {
   void StartApplication() override;
   void StopApplication() override;
   void Session();
+  /// The socket has sent what it never sent before.
+  void Sent(ns3::SequenceNumber32 before, ns3::SequenceNumber32 now);
   /// Bytes that a connection still has to write; it dies with the connection.
   using Left = std::shared_ptr<uint64_t>;
   ns3::Ptr<ns3::Socket> Open(const Left &left);
@@ -31,6 +34,7 @@ class Sessions : public ns3::Application {
   ns3::Address m_peer;
   uint32_t m_segment;
   bool m_stopped = false;
+  uint32_t m_unsent = 0;  ///< bytes of a source with a stop that the socket has, and has not sent
   ns3::Ptr<ns3::Socket> m_socket;
   Left m_left = std::make_shared<uint64_t>(0);  ///< of `m_socket`
   std::deque<ns3::Ptr<ns3::Socket>> m_open;

@@ -29,12 +29,23 @@ uint64_t packetsOf(Ptr<const Packet> packet) {
 
 }  // namespace
 
+Ptr<NetDevice> Tree::portOf(Ptr<const Packet> packet, const Port &port) {
+  uint8_t header[20];
+  packet->CopyData(header, sizeof header);
+  return port(header[17] - 1u, header[18]);  // of 10.<rack + 1>.<host>.1
+}
+
+bool Tree::room(const std::vector<Ptr<Packet>> &packets, const Port &port) {
+  const auto queue = DynamicCast<PointToPointNetDevice>(portOf(packets.front(), port))->GetQueue();  // they are of one flow
+  if (queue->GetNPackets() + packets.size() <= queue->GetMaxSize().GetValue()) return true;
+  drops_.host += packets.size(), drops_.split += packets.size();
+  return false;
+}
+
 void Tree::forward(Ptr<NetDevice> device, Port port) {
   device->SetReceiveCallback(Callback<bool, Ptr<NetDevice>, Ptr<const Packet>, uint16_t, const Address &>(
       [port](Ptr<NetDevice>, Ptr<const Packet> packet, uint16_t protocol, const Address &) {
-        uint8_t header[20];
-        packet->CopyData(header, sizeof header);
-        const auto out = port(header[17] - 1u, header[18]);  // of 10.<rack + 1>.<host>.1
+        const auto out = portOf(packet, port);
         return out->Send(packet->Copy(), out->GetBroadcast(), protocol);
       }));
 }
@@ -106,6 +117,8 @@ Ptr<NetDevice> Tree::rack(uint32_t number, Ptr<Node> aggregation) {
   auto ports = std::make_shared<std::vector<Ptr<NetDevice>>>();
   const Port port = [ports, number, up](uint32_t rack, uint32_t host) { return rack == number ? ports->at(host) : up.Get(0); };
   forward(up.Get(0), port);
+  if (const auto device = DynamicCast<WeirNetDevice>(up.Get(0)))
+    device->SetRoomCallback([this, port](const std::vector<Ptr<Packet>> &packets) { return room(packets, port); });
   for (uint32_t i = 0; i < config_.hosts; ++i) {
     const auto node = CreateObject<Node>();
     const auto link = plain(node, tor, config_.hostRate);

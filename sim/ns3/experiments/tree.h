@@ -39,6 +39,7 @@ class Tree {
   /// Frames that the queues have dropped so far, jumbo frames by their packets.
   struct Drops {
     uint64_t uplink = 0, aggregation = 0, core = 0, host = 0;
+    uint64_t split = 0;  ///< of those at ports to hosts the packets of whole jumbo frames, for which there was no room
     uint64_t all() const { return uplink + aggregation + core + host; }
   };
   const Drops &drops() const { return drops_; }
@@ -53,6 +54,9 @@ class Tree {
  private:
   /// A switch gives what comes in at a device to the device that `port` answers for a rack and a host of it.
   using Port = std::function<ns3::Ptr<ns3::NetDevice>(uint32_t rack, uint32_t host)>;
+  static ns3::Ptr<ns3::NetDevice> portOf(ns3::Ptr<const ns3::Packet> packet, const Port &port);
+  /// Algorithm 2 of the paper: a jumbo frame whose packets do not all find a place in the queue of their port is dropped.
+  bool room(const std::vector<ns3::Ptr<ns3::Packet>> &packets, const Port &port);
   static void forward(ns3::Ptr<ns3::NetDevice> device, Port port);
   ns3::NetDeviceContainer plain(ns3::Ptr<ns3::Node> a, ns3::Ptr<ns3::Node> b, double rate);
   void queue(ns3::Ptr<ns3::NetDevice> device, double rate, uint64_t *drops, bool host = false);

@@ -1,6 +1,7 @@
 #include "tcp-classic.h"
 
 #include <stdexcept>
+#include <type_traits>
 
 #include "ns3/boolean.h"
 #include "ns3/node.h"
@@ -18,6 +19,7 @@ namespace weirsim {
 
 NS_OBJECT_ENSURE_REGISTERED(TcpTahoe);
 NS_OBJECT_ENSURE_REGISTERED(TcpReno);
+NS_OBJECT_ENSURE_REGISTERED(TcpModern);
 
 TypeId TcpTahoe::GetTypeId() {
   static TypeId tid = TypeId("weirsim::TcpTahoe").SetParent<TcpSocketBase>().AddConstructor<TcpTahoe>();
@@ -29,6 +31,12 @@ TypeId TcpReno::GetTypeId() {
   return tid;
 }
 
+TypeId TcpModern::GetTypeId() {
+  static TypeId tid = TypeId("weirsim::TcpModern").SetParent<TcpSocketBase>().AddConstructor<TcpModern>();
+  return tid;
+}
+
+Ptr<TcpSocketBase> TcpModern::Fork() { return CopyObject<TcpModern>(this); }
 Ptr<TcpSocketBase> TcpTahoe::Fork() { return CopyObject<TcpTahoe>(this); }
 Ptr<TcpSocketBase> TcpReno::Fork() { return CopyObject<TcpReno>(this); }
 
@@ -47,8 +55,61 @@ void TcpClassic::Leave(const SequenceNumber32 &ack, const SequenceNumber32 &oldH
     m_recover = ack - m_tcb->m_segmentSize;
 }
 
+bool TcpClassic::LostInMarkedWindow(const SequenceNumber32 &ack, bool scoreboardUpdated, const SequenceNumber32 &oldHead,
+                                    bool receivedData) const {
+  if (m_tcb->m_congState != TcpSocketState::CA_CWR) return false;
+  const bool duplicate = m_sackEnabled ? scoreboardUpdated : ack == oldHead && ack < m_tcb->m_highTxMark && !receivedData;
+  return duplicate && (m_dupAckCount + 1 == m_retxThresh || (m_sackEnabled && m_txBuffer->IsLost(m_txBuffer->HeadSequence())));
+}
+
+void TcpClassic::CountDuplicates() {
+  for (uint32_t n = 1; n < m_retxThresh; ++n) m_txBuffer->AddRenoSack();
+}
+
+void TcpClassic::ReceivedAck(Ptr<Packet> packet, const TcpHeader &header) {
+  const auto state = m_tcb->m_congState.Get();
+  const auto ack = header.GetAckNumber();
+  if (state == TcpSocketState::CA_RECOVERY || state == TcpSocketState::CA_LOSS)
+    m_answered = true, m_answeredTo = m_recover;
+  else if (ack > m_answeredTo)
+    m_answered = false;
+  m_confirm = m_answered && header.GetFlags() & TcpHeader::ECE && m_tcb->m_ecnState != TcpSocketState::ECN_DISABLED;
+  if (!m_confirm) {
+    TcpSocketBase::ReceivedAck(packet, header);
+    return;
+  }
+  TcpHeader silent = header;
+  silent.SetFlags(header.GetFlags() & ~TcpHeader::ECE);
+  TcpSocketBase::ReceivedAck(packet, silent);
+}
+
+void TcpClassic::Confirm(const SequenceNumber32 &ack) {
+  if (!m_confirm) return;
+  m_confirm = false;
+  m_ecnEchoSeq = ack;
+  m_tcb->m_ecnState = TcpSocketState::ECN_ECE_RCVD;
+}
+
+void TcpClassic::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
+                            const SequenceNumber32 &oldHead, bool receivedData) {
+  Confirm(ack);
+  if (!LostInMarkedWindow(ack, scoreboardUpdated, oldHead, receivedData)) {
+    TcpSocketBase::ProcessAck(ack, scoreboardUpdated, currentDelivered, oldHead, receivedData);
+    return;
+  }
+  const uint32_t threshold = m_tcb->m_ssThresh;
+  m_tcb->m_congState = TcpSocketState::CA_DISORDER;  // from here ns-3 goes on to fast retransmit
+  if (!m_sackEnabled) CountDuplicates();
+  TcpSocketBase::ProcessAck(ack, scoreboardUpdated, currentDelivered, oldHead, receivedData);
+  if (m_tcb->m_congState != TcpSocketState::CA_RECOVERY) return;
+  m_tcb->m_ssThresh = threshold;
+  m_tcb->m_cWnd = threshold;
+  m_tcb->m_cWndInfl = threshold + m_retxThresh * m_tcb->m_segmentSize;
+}
+
 void TcpTahoe::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                           const SequenceNumber32 &oldHead, bool receivedData) {
+  Confirm(ack);
   Leave(ack, oldHead);
   if (!Third(ack, oldHead)) {
     TcpSocketBase::ProcessAck(ack, scoreboardUpdated, currentDelivered, oldHead, receivedData);
@@ -62,7 +123,8 @@ void TcpTahoe::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, u
   m_recover = m_tcb->m_highTxMark;
   m_recoverActive = true;
   m_history.clear();
-  m_tcb->m_ssThresh = m_congestionControl->GetSsThresh(m_tcb, flight);
+  if (m_tcb->m_congState != TcpSocketState::CA_CWR)  // a mark in this window has halved it
+    m_tcb->m_ssThresh = m_congestionControl->GetSsThresh(m_tcb, flight);
   m_congestionControl->CongestionStateSet(m_tcb, TcpSocketState::CA_LOSS);
   m_tcb->m_congState = TcpSocketState::CA_LOSS;
   m_tcb->m_cWnd = m_tcb->m_segmentSize;
@@ -76,7 +138,7 @@ void TcpReno::ReceivedAck(Ptr<Packet> packet, const TcpHeader &header) {
   const auto ack = header.GetAckNumber();
   if (m_tcb->m_congState == TcpSocketState::CA_RECOVERY && ack > m_txBuffer->HeadSequence() && ack < m_recover)
     m_txBuffer->ResetRenoSack();
-  TcpSocketBase::ReceivedAck(packet, header);
+  TcpClassic::ReceivedAck(packet, header);
 }
 
 void TcpReno::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
@@ -85,13 +147,12 @@ void TcpReno::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, ui
   if (m_tcb->m_congState == TcpSocketState::CA_RECOVERY && ack > oldHead && ack < m_recover) {
     m_recover = ack;  // the end of fast recovery, whatever is still missing
   }
-  const bool third = Third(ack, oldHead);
+  const bool third = Third(ack, oldHead) && m_tcb->m_congState != TcpSocketState::CA_CWR;
   const uint32_t flight = m_tcb->m_highTxMark.Get() - oldHead;
-  TcpSocketBase::ProcessAck(ack, scoreboardUpdated, currentDelivered, oldHead, receivedData);
+  TcpClassic::ProcessAck(ack, scoreboardUpdated, currentDelivered, oldHead, receivedData);
   if (!third || m_tcb->m_congState != TcpSocketState::CA_RECOVERY) return;
   // ns-3 takes it that limited transmit has counted the first two duplicates: here it has not.
-  m_txBuffer->AddRenoSack();
-  m_txBuffer->AddRenoSack();
+  CountDuplicates();
   m_tcb->m_ssThresh = m_congestionControl->GetSsThresh(m_tcb, flight);  // RFC 2581, equation 3
   m_tcb->m_cWnd = m_tcb->m_ssThresh.Get();
   m_tcb->m_cWndInfl = m_tcb->m_ssThresh + m_retxThresh * m_tcb->m_segmentSize;
@@ -114,14 +175,17 @@ Ptr<Socket> TcpClassicFactory<Variant>::CreateSocket() {
   socket->SetRtt(CreateObject<RttMeanDeviation>());
   socket->SetCongestionControlAlgorithm(CreateObject<TcpNewReno>());
   socket->SetRecoveryAlgorithm(CreateObject<TcpClassicRecovery>());
-  socket->SetAttribute("Sack", BooleanValue(false));
-  socket->SetAttribute("LimitedTransmit", BooleanValue(false));  // RFC 3042 came later
+  if constexpr (!std::is_same_v<Variant, TcpModern>) {
+    socket->SetAttribute("Sack", BooleanValue(false));
+    socket->SetAttribute("LimitedTransmit", BooleanValue(false));  // RFC 3042 came later
+  }
   tcp->AddSocket(socket);
   return socket;
 }
 
 template class TcpClassicFactory<TcpTahoe>;
 template class TcpClassicFactory<TcpReno>;
+template class TcpClassicFactory<TcpModern>;
 
 namespace {
 
@@ -141,10 +205,7 @@ TypeId InstallTcp(Ptr<Node> node, const std::string &name) {
   if (name == "tahoe") return Install<TcpTahoe>(node);
   if (name == "reno") return Install<TcpReno>(node);
   if (name != "newreno" && name != "sack") throw std::invalid_argument("tcp must be tahoe, reno, newreno or sack, not " + name);
-  const auto tcp = node->GetObject<TcpL4Protocol>();
-  tcp->SetAttribute("SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
-  tcp->SetAttribute("RecoveryType", TypeIdValue(TcpClassicRecovery::GetTypeId()));
-  return TcpSocketFactory::GetTypeId();
+  return Install<TcpModern>(node);
 }
 
 }  // namespace weirsim

@@ -1,4 +1,4 @@
-// TCP Tahoe and classic Reno (without SACK) as variants of ns-3's socket, docs/ns3.md.
+// TCP Tahoe and classic Reno (without SACK) as variants of ns-3's socket, and its NewReno and SACK with loss in a marked window, docs/ns3.md.
 
 #pragma once
 
@@ -7,11 +7,38 @@
 
 namespace weirsim {
 
-/// What both share.
+/// What all share: loss and marks (ECN) in one window are answered by one reduction. In ns-3's socket a third duplicate does nothing after a
+/// mark's reduction, so that the loss waits for the timer; and a mark reduces the window again while a loss is being repaired.
 class TcpClassic : public ns3::TcpSocketBase {
  protected:
+  /// An echo of a mark in a window whose loss was answered reduces nothing; the receiver hears that it was (CWR).
+  void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &header) override;
+  /// ns-3's, but that the third duplicate after a mark's reduction starts fast retransmit, with the threshold that the mark has set
+  /// (ns-2's `dupack_action` with ECN).
+  void ProcessAck(const ns3::SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
+                  const ns3::SequenceNumber32 &oldHead, bool receivedData) override;
   bool Third(const ns3::SequenceNumber32 &ack, const ns3::SequenceNumber32 &oldHead) const;
   void Leave(const ns3::SequenceNumber32 &ack, const ns3::SequenceNumber32 &oldHead);
+  /// The duplicate that shows a loss after a mark's reduction.
+  bool LostInMarkedWindow(const ns3::SequenceNumber32 &ack, bool scoreboardUpdated, const ns3::SequenceNumber32 &oldHead, bool receivedData) const;
+  /// Duplicates that ns-3 takes for counted, before the third.
+  void CountDuplicates();
+  /// The echo that ReceivedAck keeps from ns-3, for the CWR of the next segment.
+  void Confirm(const ns3::SequenceNumber32 &ack);
+
+ private:
+  bool m_answered = false;           ///< a loss was, up to m_answeredTo
+  ns3::SequenceNumber32 m_answeredTo{0};
+  bool m_confirm = false;
+};
+
+/// ns-3's socket with what TcpClassic has: NewReno, or SACK with its attribute `Sack`.
+class TcpModern : public TcpClassic {
+ public:
+  static ns3::TypeId GetTypeId();
+
+ protected:
+  ns3::Ptr<ns3::TcpSocketBase> Fork() override;
 };
 
 /// Tahoe (Jacobson 1988): the third duplicate acknowledgement is treated like a timeout, but without backoff: half the

@@ -1,6 +1,8 @@
 // One TCP connection over a link that loses chosen segments once: prints what the sender sends and its window.
 //
-//   tcp_trace VARIANT WINDOW LOST[,LOST]… [SEGMENTS]    segments of 1000 bytes, counted from 1; 40
+//   tcp_trace VARIANT WINDOW LOST[,LOST]… [SEGMENTS [MARKED[,MARKED]…]]    segments of 1000 bytes, counted from 1; 40
+//
+// With MARKED both ends have ECN, and each of these segments is marked (CE) the first time it comes.
 //
 // "ms send N": segment N goes out; "ms cwnd C T": window and threshold in segments when they change.
 
@@ -48,13 +50,32 @@ uint32_t numberOf(Ptr<const Packet> frame) {
   return p->GetSize() ? (tcp.GetSequenceNumber().GetValue() - 1) / segment + 1 : 0;
 }
 
-/// Loses each of a set of segments the first time it comes.
+void Mark(Ptr<Packet> frame) {
+  PppHeader ppp;
+  Ipv4Header ip;
+  frame->RemoveHeader(ppp), frame->RemoveHeader(ip);
+  ip.SetEcn(Ipv4Header::ECN_CE);
+  frame->AddHeader(ip), frame->AddHeader(ppp);
+}
+
+std::set<uint32_t> numbers(const char *words) {
+  std::set<uint32_t> found;
+  std::stringstream list(words);
+  for (std::string n; std::getline(list, n, ',');) found.insert(std::strtoul(n.c_str(), nullptr, 10));
+  return found;
+}
+
+/// Loses each of a set of segments the first time it comes, and marks each of another.
 class LoseOnce : public ErrorModel {
  public:
-  std::set<uint32_t> lost;
+  std::set<uint32_t> lost, marked;
 
  private:
-  bool DoCorrupt(Ptr<Packet> p) override { return lost.erase(numberOf(p)) > 0; }
+  bool DoCorrupt(Ptr<Packet> p) override {
+    const uint32_t number = numberOf(p);
+    if (marked.erase(number)) Mark(p);
+    return lost.erase(number) > 0;
+  }
   void DoReset() override {}
 };
 
@@ -67,8 +88,8 @@ void Threshold(uint32_t, uint32_t t) { threshold = t / double(segment); }
 }  // namespace
 
 int main(int count, char **words) try {
-  if (count != 4 && count != 5) {
-    std::fprintf(stderr, "tcp_trace: VARIANT WINDOW LOST[,LOST]... [SEGMENTS]\n");
+  if (count < 4 || count > 6) {
+    std::fprintf(stderr, "tcp_trace: VARIANT WINDOW LOST[,LOST]... [SEGMENTS [MARKED[,MARKED]...]]\n");
     return 2;
   }
   Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
@@ -78,6 +99,7 @@ int main(int count, char **words) try {
   Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
   Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(false));
   Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(std::string(words[1]) == "sack"));
+  if (count == 6) Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("On"));
   NodeContainer nodes(2);
   InternetStackHelper().Install(nodes);
   PointToPointHelper link;
@@ -88,15 +110,15 @@ int main(int count, char **words) try {
   Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.0");
   const auto interfaces = addresses.Assign(devices);
   const auto model = CreateObject<LoseOnce>();
-  std::stringstream list(words[3]);
-  for (std::string n; std::getline(list, n, ',');) model->lost.insert(std::strtoul(n.c_str(), nullptr, 10));
+  model->lost = numbers(words[3]);
+  if (count == 6) model->marked = numbers(words[5]);
   devices.Get(1)->SetAttribute("ReceiveErrorModel", PointerValue(model));
   const TypeId type = weirsim::InstallTcp(nodes.Get(0), words[1]);
   weirsim::InstallTcp(nodes.Get(1), words[1]);
   const InetSocketAddress to(interfaces.GetAddress(1), 5001);
   PacketSinkHelper(type.GetName(), to).Install(nodes.Get(1));
   BulkSendHelper sender(type.GetName(), to);
-  sender.SetAttribute("MaxBytes", UintegerValue((count == 5 ? std::atoi(words[4]) : 40) * segment));
+  sender.SetAttribute("MaxBytes", UintegerValue((count > 4 ? std::atoi(words[4]) : 40) * segment));
   sender.SetAttribute("SendSize", UintegerValue(segment));
   const auto application = sender.Install(nodes.Get(0)).Get(0);
   devices.Get(0)->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&Sent));

@@ -84,7 +84,10 @@ void WeirNetDevice::GiveUp(Ptr<const Packet> packet, uint16_t protocol, Address 
     m_up(this, packet, protocol, from);
     return;
   }
-  for (const auto &frame : frames) m_up(this, PacketOf(frame), protocol, from);
+  std::vector<Ptr<Packet>> packets;
+  for (const auto &frame : frames) packets.push_back(PacketOf(frame));
+  if (m_room && !m_room(packets)) return;
+  for (const auto &inner : packets) m_up(this, inner, protocol, from);
 }
 
 /// What leaves the queue now is felt at the other end a propagation delay later at the earliest. So the queue may lag

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -31,6 +32,9 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
   /// The packets of a frame come `latency` after the frame's last bit, all at once; the core has to have given them out by then, or the run
   /// ends with an error (with a core on a thread of its own, somewhat later).
   void SetSplitter(std::unique_ptr<Splitter> splitter, unsigned stretch, ns3::Time latency);
+  /// Asked with the packets of a jumbo frame before they go up, all at once; false drops them all. None: each goes up.
+  using RoomCallback = std::function<bool(const std::vector<ns3::Ptr<ns3::Packet>> &packets)>;
+  void SetRoomCallback(RoomCallback room) { m_room = std::move(room); }
   void SetReceiveCallback(ns3::NetDevice::ReceiveCallback callback) override;
   bool Send(ns3::Ptr<ns3::Packet> packet, const ns3::Address &dest, uint16_t protocol) override;
   /// After Simulator::Run: what is left is decided and checked. Throws std::runtime_error if RTL and golden model differ.
@@ -82,6 +86,7 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
   std::unique_ptr<Splitter> m_splitter;
   unsigned m_splitStretch = 1;
   ns3::Time m_splitLatency;
+  RoomCallback m_room;
   ns3::NetDevice::ReceiveCallback m_up;
   ns3::EventId m_wake, m_reach;
   ns3::TracedCallback<const Record &> m_records;
