@@ -79,13 +79,18 @@ def top_of(board: str) -> str:
 
 
 def made_of(board: str, rtl: Path | None = None) -> str:
-    """SHA-256 of what a bitstream is made of: the Verilog of the board's top, and all of its folder but the README. `rtl`: folder of the Verilog (build/rtl)."""
+    """SHA-256 of what a bitstream is made of: the Verilog of the board's top, its constraints and scripts, what board.toml says of the device and of clocks, and
+    how netlists are made. `rtl`: folder of the Verilog (build/rtl). Neither the seed nor the tools' versions, which the project pins, are in it.
+    """
     source = (rtl or ROOT / "build" / "rtl") / "boards" / board / f"{top_of(board)}.v"
     if not source.is_file():
         raise BoardError(f"{source} does not exist; `make rtl` writes it")
     digest = hashlib.sha256()
-    for path in (source, *sorted(p for p in (BOARDS / board).iterdir() if p.name != "README.md")):
+    constraints = sorted(path for path in (BOARDS / board).iterdir() if path.suffix in (".lpf", ".xdc", ".tcl"))
+    for path in (source, *constraints, Path(__file__).with_name("ecp5.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    described = {key: value for key, value in load(board).items() if key in ("device", "part", "nextpnr", "clocks")}
+    digest.update(json.dumps(described, sort_keys=True).encode())
     return digest.hexdigest()
 
 
@@ -287,10 +292,9 @@ def build(board: str, seed: int, timeout_s: float, pack: bool) -> None:
         print(f"{bit.relative_to(ROOT)}: {bit.stat().st_size} bytes")
 
 
-def found_device(text: str) -> str | None:
-    """The id code that openFPGALoader's --detect prints."""
-    code = re.search(r"idcode\s+(0x[0-9a-fA-F]+)", text)
-    return code[1].lower() if code else None
+def found_devices(text: str) -> list[str]:
+    """The id codes that openFPGALoader's --detect prints."""
+    return [code.lower() for code in re.findall(r"idcode\s+(0x[0-9a-fA-F]+)", text)]
 
 
 def flash(board: str, cable: str = "") -> None:
@@ -314,19 +318,24 @@ def flash(board: str, cable: str = "") -> None:
         try:
             return subprocess.run([loader, *way, *words], capture_output=capture, text=True, timeout=timeout_s)
         except subprocess.TimeoutExpired:
-            raise BoardError(f"openFPGALoader {' '.join(words)} took more than {timeout_s:.0f} s") from None
+            unknown = "; what the flash holds is not known, write it again" if "--write-flash" in words else ""
+            raise BoardError(f"openFPGALoader {' '.join(words)} took more than {timeout_s:.0f} s{unknown}") from None
 
     done = load_with("--detect", timeout_s=60, capture=True)
     said = done.stdout + done.stderr
-    device = found_device(said)
-    if device is None:
+    devices = found_devices(said)
+    if not devices:
         why = next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "")
+        if "unknown device" in said.lower():
+            raise BoardError(
+                f"the chain ({' '.join(way)}) has a device that openFPGALoader does not know; see fpga-boards/{board}/README.md. openFPGALoader: {why}"
+            )
         raise BoardError(
             f"no board answers ({' '.join(way)}): is it connected, and powered? openFPGALoader: {why or 'nothing'}"
         )
-    if int(device, 16) != int(description["idcode"], 16):
+    if int(description["idcode"], 16) not in [int(device, 16) for device in devices]:
         raise BoardError(
-            f"the device has id {device}, {description['device']} has {description['idcode']}: nothing written"
+            f"the device has id {', '.join(devices)}, {description['device']} has {description['idcode']}: nothing written"
         )
     code = load_with("--write-flash", str(bit), timeout_s=600, capture=False).returncode
     if code:

@@ -109,6 +109,7 @@ def board_core(board: str) -> dict[str, Any]:
             "flow_options": {
                 "nextpnr_options": list(description["nextpnr"]),
                 "yosys_synth_options": ["-no-rw-check"],
+                "ecppack_options": ["--compress"],
             },
         }
     return {

@@ -150,6 +150,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("board", ALL)
 def test_a_board_fits_its_device(board: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `make bitstream` synthesises it, which takes minutes."""
@@ -179,6 +180,7 @@ def stub(board: str) -> str:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("board", ALL)
 def test_a_boards_constraints_and_options_make_a_bitstream(board: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """nextpnr takes each pin and its standard, ecppack the device, which is the one that `make flash` looks for: the bitstream
@@ -274,6 +276,8 @@ def built(board: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [
         ("colorlight-5a-75b", "unable to open ftdi device", "no board answers .*openFPGALoader: unable to open ftdi device$"),
         ("colorlight-5a-75b", "idcode 0x1111043", "nothing written"),
+        ("ecp5-versa", "Error: Unknown device with IDCODE: 0x00191043", "does not know; see fpga-boards/ecp5-versa/README.md"),
+        ("ecp5-versa", "idcode 0x191043\nidcode 0x81112043", ""),
         ("colorlight-5a-75b", "idcode 0x41111043", ""),
         ("ecp5-versa", "idcode 0x81112043", ""),
     ],

@@ -42,7 +42,7 @@ public class ConfigProbe {
     int[] n = java.util.Arrays.stream(numbers.split(",")).mapToInt(Integer::parseInt).toArray();
     try {
       if (ecp5) new weir.board.Ecp5Rgmii(n[0], n[1]);
-      else new weir.board.Series7Rgmii(n[0], n[1], scala.Option.empty());
+      else new weir.board.Series7Rgmii(n[0], n[1], scala.Option.empty(), "rgmii");
     } catch (IllegalArgumentException e) {
       return e.getMessage();
     }

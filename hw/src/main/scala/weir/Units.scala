@@ -73,7 +73,7 @@ object Units {
     "TenGigabitMac" -> (() => new mac.TenGigabitMac),
     "GigabitMac" -> (() => new mac.GigabitMac),
     "RgmiiMacEcp5" -> (() => new board.RgmiiMacEcp5(rxTaps = 80, txTaps = 80)),
-    "RgmiiMac7Series" -> (() => new board.RgmiiMac7Series(rxTaps = 25, referenceMhz = 200, shifted = true)),
+    "RgmiiMac7Series" -> (() => new board.RgmiiMac7Series(rxTaps = 12, referenceMhz = 200, shifted = true)),
     "RgmiiMac7SeriesAligned" -> (() => new board.RgmiiMac7Series(rxTaps = 0, referenceMhz = 200, shifted = false)),
     "AxiLiteSplit" -> (() => new weir.netfpga.AxiLiteSplit(2, 5)),
     "NetFpgaOutputQueues" -> (() => new weir.netfpga.NetFpgaOutputQueues(outputs)),

@@ -15,7 +15,7 @@ import spinal.core._
   *                    each queue has places for `classes` classes beside them
   * @param traceDepth  records in the host's trace FIFO, a power of two; 0: a core without a trace, whose trace port stays low
   * @param clockHz     frequency of `clk`, reported to the host
-  * @param lutTotals   the counters' totals are in LUTs, for a device that has no block RAM left for them
+  * @param lutTotals   the counters' totals are in LUTs, for a device that is short of block RAMs
   * @param gated       for the cycle model: units that may stand still have clocks of their own ([[Gate]]) or enables ([[aqm.Resting]]), and registers load only what counts ([[Loaded]])
   */
 case class WeirConfig(

@@ -20,7 +20,8 @@ sealed trait RgmiiCells {
 
 /** Lattice's ECP5.
   *
-  * @param rxTaps, txTaps delays of the received signals and of the sent clock, in taps of 25 ps, 0 to 127
+  * @param rxTaps delay of the received signals in taps of 25 ps, 0 to 127: for how much later their clock is in the device than they are
+  * @param txTaps delay of the sent clock, 0 to 127: 80 are RGMII's 2 ns, where the PHY makes none
   */
 case class Ecp5Rgmii(rxTaps: Int, txTaps: Int) extends RgmiiCells {
   for ((name, taps) <- Seq("rxTaps" -> rxTaps, "txTaps" -> txTaps))
@@ -55,15 +56,16 @@ case class Ecp5Rgmii(rxTaps: Int, txTaps: Int) extends RgmiiCells {
 /** Xilinx's 7 series.
   *
   * Pins of HR banks have no delay for what is sent: where the PHY does not delay the clock, it comes from a second output of the PLL.
-  * `clock` of [[sample]] is a BUFIO's or BUFG's.
+  * `clock` of [[sample]] is a BUFIO's or BUFG's. Received data and clock are as far apart at the pins as the PHY makes them (RGMII-ID, or its registers).
   *
-  * @param rxTaps      delay of the received signals in taps of 1 / (64 · reference), 78 ps at 200 MHz, 1 to 31; 0: no cells for it. With
-  *                    them the integrator has an [[XilinxIoCells.Idelayctrl]] in the bank, one for all its ports
+  * @param rxTaps      delay of the received signals in taps of 1 / (64 · reference), 78 ps at 200 MHz, 1 to 31, for how much later the clock is
+  *                    in the device than they are; 0: no cells for it. With them the integrator has an [[XilinxIoCells.Idelayctrl]] of `group`
   * @param referenceMhz clock of that, 200 or 300, 400 in faster devices, give or take 10
   * @param shifted     125 MHz, 90 degrees behind the clock of what is sent; without it both edges leave together and the PHY delays
+  * @param group       `IODELAY_GROUP` of the delays; the ports of a bank share one
   */
-case class Series7Rgmii(rxTaps: Int, referenceMhz: Int = 200, shifted: Option[ClockDomain] = None) extends RgmiiCells {
-  require(rxTaps >= 0 && rxTaps <= 31, s"Series7Rgmii.rxTaps=$rxTaps must be 0 to 31; try 25")
+case class Series7Rgmii(rxTaps: Int, referenceMhz: Int = 200, shifted: Option[ClockDomain] = None, group: String = "rgmii") extends RgmiiCells {
+  require(rxTaps >= 0 && rxTaps <= 31, s"Series7Rgmii.rxTaps=$rxTaps must be 0 to 31; try 12")
   require(Seq(200, 300, 400).exists(middle => (referenceMhz - middle).abs <= 10),
     s"Series7Rgmii.referenceMhz=$referenceMhz must be 200, 300 or 400, give or take 10; try 200")
 
@@ -85,7 +87,7 @@ case class Series7Rgmii(rxTaps: Int, referenceMhz: Int = 200, shifted: Option[Cl
   }
 
   private def delayed(pin: Bool): Bool = {
-    val delay = new XilinxIoCells.Idelaye2(rxTaps, referenceMhz)
+    val delay = new XilinxIoCells.Idelaye2(rxTaps, referenceMhz, group)
     delay.tie()
     delay.IDATAIN := pin
     delay.DATAOUT

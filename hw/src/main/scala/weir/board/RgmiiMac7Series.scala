@@ -5,19 +5,21 @@ import spinal.core._
 /** [[RgmiiMac]] at the pins of a 7-series device.
   *
   * `rgmii_rxc` is at a clock-capable pin of the bank of the other ones: it goes to the registers at the pins by a BUFIO, which is short, and to
-  * the MAC by a BUFR. With `rxTaps`, `delay_clk` and `delay_rst` are of the IDELAYCTRL, and nothing is to be received before
+  * the MAC by a BUFR. With `rxTaps` and `calibrates`, `delay_clk` and `delay_rst` are of the IDELAYCTRL, and nothing is to be received before
   * `delay_ready`.
   *
   * @param rxTaps  as of [[Series7Rgmii]]
   * @param shifted the sent clock is that of a port `tx_clk90`, 90 degrees behind `tx_clk`; without it the PHY delays
+  * @param group, calibrates a bank has one IDELAYCTRL: of several ports there with one `group` one calibrates
   */
-class RgmiiMac7Series(rxTaps: Int, referenceMhz: Int, shifted: Boolean) extends RgmiiMac {
+class RgmiiMac7Series(rxTaps: Int, referenceMhz: Int, shifted: Boolean, group: String = "rgmii", calibrates: Boolean = true) extends RgmiiMac {
   val tx_clk90 = if (shifted) in(Bool()) else null
-  val delay_clk, delay_rst = if (rxTaps > 0) in(Bool()) else null
-  val delay_ready = if (rxTaps > 0) out(Bool()) else null
+  private val delays = rxTaps > 0 && calibrates
+  val delay_clk, delay_rst = if (delays) in(Bool()) else null
+  val delay_ready = if (delays) out(Bool()) else null
 
-  val calibration = if (rxTaps > 0) new Area {
-    val control = new XilinxIoCells.Idelayctrl
+  val calibration = if (delays) new Area {
+    val control = new XilinxIoCells.Idelayctrl(group)
     control.REFCLK := delay_clk
     control.RST := delay_rst
     delay_ready := control.RDY
@@ -32,5 +34,5 @@ class RgmiiMac7Series(rxTaps: Int, referenceMhz: Int, shifted: Boolean) extends 
     logic.CLR := False
   }
   private val late = if (shifted) Some(ClockDomain(tx_clk90, config = ClockDomainConfig(resetKind = BOOT))) else None
-  val parts = join(Series7Rgmii(rxTaps, referenceMhz, late), sampling = clock.pins.O, receiving = clock.logic.O)
+  val parts = join(Series7Rgmii(rxTaps, referenceMhz, late, group), sampling = clock.pins.O, receiving = clock.logic.O)
 }

@@ -16,7 +16,7 @@ case class RgmiiPins() extends Bundle {
 /** GMII at an RGMII: two nibbles a cycle, the low one while the clock is high; `ctl` is the enable in the first half and enable xor
   * error in the second.
   *
-  * Latency one cycle each way. The delays between clock and data that RGMII asks for are made by `cells`, as far as the PHY does not.
+  * Latency one cycle each way. The delay between clock and data that RGMII asks for is the PHY's where frames come in; where they go out it is the PHY's or of `cells`.
   * Only 1 Gb/s: at 10 and 100 Mb/s the PHY repeats nibbles, which a MAC would take for errors.
   *
   * @param tx the clock of `transmit`, 125 MHz; `receive` is in the clock `rxc`

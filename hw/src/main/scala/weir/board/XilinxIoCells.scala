@@ -4,9 +4,6 @@ import spinal.core._
 
 /** Cells at the pins of Xilinx's 7 series (UG471, UG953). Models for simulation are in `cocotb-tests/models/xilinx_cells.v`. */
 object XilinxIoCells {
-  /** What ties delays to the one that calibrates them. */
-  val delayGroup = "rgmii"
-
   /** A register at a pin. */
   abstract class PinRegister(name: String, edges: String) extends BlackBox {
     setDefinitionName(name)
@@ -38,8 +35,8 @@ object XilinxIoCells {
     val Q = out Bool ()
   }
 
-  /** A fixed delay at an input; see [[Series7Rgmii]] and [[Idelayctrl]]. */
-  class Idelaye2(taps: Int, referenceMhz: Int) extends BlackBox {
+  /** A fixed delay at an input; see [[Series7Rgmii]]. The [[Idelayctrl]] of its `group` calibrates it. */
+  class Idelaye2(taps: Int, referenceMhz: Int, group: String) extends BlackBox {
     setDefinitionName("IDELAYE2")
     addGeneric("IDELAY_TYPE", "FIXED")
     addGeneric("DELAY_SRC", "IDATAIN")
@@ -50,7 +47,7 @@ object XilinxIoCells {
     val IDATAIN, DATAIN, C, CE, INC, LD, LDPIPEEN, REGRST, CINVCTRL = in Bool ()
     val CNTVALUEIN = in Bits (5 bits)
     val DATAOUT = out Bool ()
-    addAttribute("IODELAY_GROUP", delayGroup)
+    addAttribute("IODELAY_GROUP", group)
 
     /** What only a delay that changes needs. */
     def tie(): Unit = {
@@ -59,12 +56,12 @@ object XilinxIoCells {
     }
   }
 
-  /** Calibrates the delays of a bank with a clock of `referenceMhz`. `RST` for 60 ns or more when that clock has come. */
-  class Idelayctrl extends BlackBox {
+  /** Calibrates the delays of its `group`, all in one bank, with a clock of `referenceMhz`. `RST` for 60 ns or more when that clock has come. */
+  class Idelayctrl(group: String) extends BlackBox {
     setDefinitionName("IDELAYCTRL")
     val REFCLK, RST = in Bool ()
     val RDY = out Bool ()
-    addAttribute("IODELAY_GROUP", delayGroup)
+    addAttribute("IODELAY_GROUP", group)
   }
 
   /** A clock net of the registers at the pins of one bank. */
