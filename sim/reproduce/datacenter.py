@@ -49,13 +49,13 @@ PRINTED: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {
 }  # fmt: skip
 
 _METRICS = ("fct_mean_us", "fct_p95_us", "fct_p99_us", "fct_small_us", "fct_middle_us", "fct_large_us", "dropped",
-            "dropped_uplink", "dropped_aggregation", "dropped_host", "jumbo_packets", "unfinished")  # fmt: skip
+            "dropped_uplink", "dropped_aggregation", "dropped_host", "dropped_split", "jumbo_packets", "unfinished")  # fmt: skip
 _CLAIMS = (
     Claim("fct", "flows complete sooner with JFEPM, on average", "fct_mean_us", -1, "jfepm", "original"),
     Claim("p99", "the slowest flows (99th percentile) complete sooner [ours]", "fct_p99_us", -1, "jfepm", "original"),
     Claim(
         "drops",
-        "fewer packets are dropped with JFEPM, where the original drops in every seed",
+        "fewer packets are dropped with JFEPM, where either drops in every seed",
         "dropped",
         -1,
         "jfepm",

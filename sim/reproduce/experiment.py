@@ -14,8 +14,8 @@ QUICK_SEEDS = SEEDS
 
 @dataclass(frozen=True)
 class Claim:
-    """`metric` of side `a` is lower (sign -1) or higher (+1) than that of side `b`, in each of `rows` (none: all). With `where_b` only
-    in rows in which `b` has some in every seed."""
+    """`metric` of side `a` is lower (sign -1) or higher (+1) than that of side `b`, in each of `rows` (none: all). With
+    `where_any` only in rows in which in every seed one of the two has some."""
 
     name: str
     text: str
@@ -24,7 +24,7 @@ class Claim:
     a: str
     b: str
     rows: tuple[str, ...] = ()
-    where_b: bool = False
+    where_any: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ options of its program. A run is (row, side, queue, seed); its file is `runs/<pa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import datacenter
 import fn_grid
@@ -181,7 +182,7 @@ def _gateways(tcp: str) -> Table:
     return Table(
         "001", f"tables-{tcp}", f"Tables {'1 and 2, Reno' if tcp == 'reno' else '3 and 4, SACK'}", "gateways",
         {"duration": 60, "sample": 0.1, "tcp": tcp}, {row: {"scenario": row} for row in "ABCDEF"},
-        {q: {"gateway": q} for q in _QUEUES}, printed, ("sent_bytes", "dropped_bytes", "utilisation_percent"), claims,
+        {q: {"gateway": q} for q in _QUEUES}, printed, ("sent_bytes", "dropped_bytes", "utilisation_percent", "after_stop_s"), claims,
         ("The printed columns of DT-ECN at 25 % are the same for Reno and SACK, to the byte.",
          "The phase times of B to E are not printed: thirds of the 60 s, as in A [ours]."),
         ("drop-tail", "red", "red-ecn"), ("A",), ("drop-tail", "dt-ecn-75", "red-ecn", "red"), {"duration": 0.9},
@@ -272,3 +273,8 @@ def runs(quick: bool, papers: tuple[str, ...] = (), without_rtl: bool = False) -
                     if not (without_rtl and queue == "rtl"):
                         found += [Run(t, row, side, queue, seed) for seed in t.seeds_of(quick)]
     return found
+
+
+def not_made(folder: Path, wanted: list[Run]) -> list[str]:
+    """Files of these runs that are not there."""
+    return sorted({run.file for run in wanted if not (folder / run.file).exists()})

@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ import plots
 from experiment import Table
 from gains_report import number, with_spread
 from plan import NOT_RUN, TABLES, Run
-from tables import Disagreement, cost, load, make
+from tables import Disagreement, Versions, cost, load, make
 from verdicts import worded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,10 +48,10 @@ UNITS = {"loss_percent": "loss, %", "loss_bits_percent": "loss, % of bits", "uti
          "queue_bits_mean": "E(Q), bits", "queue_bits_sd": "SD(Q), bits", "below_threshold": "Pr(Q ≤ Qopt)", "random_percent": "Random, %",
          "overflow_percent": "Overflow, %", "rate_mean": "E{r}, bit/s", "rate_sd": "SD{r}, bit/s", "arrived": "arrived",
          "dropped": "dropped", "overflow": "overflows", "mismatch": "queue and average apart, packets", "dropped_first": "dropped before 10 s", "average_sd": "SD of the average", "goodput_bytes": "goodput, bytes",
-         "sent_bytes": "sent, bytes", "dropped_bytes": "dropped, bytes",
+         "sent_bytes": "sent, bytes", "dropped_bytes": "dropped, bytes", "after_stop_s": "last byte behind its source's stop, s, at most",
          "fct_mean_us": "FCT, µs", "fct_p95_us": "FCT, 95 %, µs", "fct_p99_us": "FCT, 99 %, µs", "fct_small_us": "FCT, 2–67 kB, µs",
          "fct_middle_us": "FCT, 67–133 kB, µs", "fct_large_us": "FCT, 133–198 kB, µs", "dropped_uplink": "of them at ToR uplinks",
-         "dropped_aggregation": "at aggregation", "dropped_host": "at ports to hosts", "jumbo_packets": "packets in jumbo frames",
+         "dropped_aggregation": "at aggregation", "dropped_host": "at ports to hosts", "dropped_split": "at splits", "jumbo_packets": "packets in jumbo frames",
          "unfinished": "flows without an end",
          "throughput_half_percent": "throughput at half, %", "throughput_percent": "throughput at the end, %", "loss_first_percent": "loss, first half, %",
          "loss_second_percent": "loss, second half, %", "average_first": "average, first half", "average_second": "average, second half",
@@ -399,6 +400,38 @@ def prune() -> None:
     write_pages(pruned((ROOT / "docs" / "reproduced.md").read_text()))
 
 
+def unfit(folder: Path, of: Table) -> str | None:
+    """Why a table is not for the docs, in one line: runs of the plan that are not there, or a table that the plan has otherwise."""
+    name = f"{of.paper} {of.name}"
+    absent = plan.not_made(folder, [run for run in plan.runs(False) if run.table is of])
+    if absent:
+        return f"{name}: {len(absent)} runs of the plan are missing ({', '.join(absent[:3])}{', …' if len(absent) > 3 else ''}); run `make reproduce`"
+    made = json.loads((folder / of.paper / f"{of.name}.json").read_text())
+    keys = ("name", "text", "metric", "sign", "a", "b")
+    planned = {
+        "seeds": list(of.seeds),
+        "rows": list(of.rows),
+        "claims": [[getattr(claim, key) for key in keys] for claim in of.claims],
+        "options": of.options,
+    }
+    its = {
+        "seeds": made["seeds"],
+        "rows": [row["row"] for row in made["rows"]],
+        "claims": [[claim[key] for key in keys] for claim in made["claims"]],
+        "options": made["options"],
+    }
+    other = [what for what, value in planned.items() if its[what] != value]
+    return f"{name}: it has other {' and '.join(other)} than the plan; make the table again" if other else None
+
+
+def refused(folder: Path, tables: Iterable[Table]) -> bool:
+    """Says which of the tables that are there are not for the docs."""
+    why = [unfit(folder, of) for of in tables if (folder / of.paper / f"{of.name}.json").exists()]
+    for line in filter(None, why):
+        print(f"report: {line}", file=sys.stderr)
+    return any(why)
+
+
 def keep_values(folder: Path, of: Table) -> None:
     """The table's values, and of each run of the RTL its cycles, records and the hash of its trace."""
     shutil.copy(folder / of.paper / f"{of.name}.json", ROOT / "docs" / "reproduced" / f"{of.paper}-{of.name}.json")
@@ -423,8 +456,13 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("table", nargs="?", default="")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument(
+        "--programs", type=Path, default=ROOT / "build" / "ns3" / "bin", help="whose runs they have to be"
+    )
     a = parser.parse_args()
     if a.what == "keep":
+        if refused(a.folder, TABLES):
+            return 1
         keep(a.folder)
         return 0
     if a.what == "prune":
@@ -438,10 +476,13 @@ def main() -> int:
         print(f"report: no table {a.table}", file=sys.stderr)
         return 2
     if a.what == "splice":
+        if refused(a.folder, [of]):
+            return 1
         splice(a.folder, of)
         return 0
     try:
-        made = make(a.folder, of, a.quick) | {"commit": commit(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+        now = Versions.of(a.programs / of.program, ROOT / "build" / "model")
+        made = make(a.folder, of, a.quick, now) | {"commit": commit(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
     except Disagreement as error:
         print(f"report: {error}", file=sys.stderr)
         return 1

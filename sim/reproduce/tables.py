@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
-from collections.abc import Iterable
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import gains
 import plan
-from experiment import Table
+from experiment import Claim, Table
 from plan import Run, queues_of
 from verdicts import Spread, claim_verdict, row_verdict
 
@@ -35,6 +38,8 @@ def metric(result: dict[str, Any], name: str) -> float:
         return math.fsum(abs(queue - average) for queue, average in points) / len(points) if points else math.nan
     if name == "dropped_first":
         return float(sum(result["series"]["drops_per_s"][: int(result["parameters"]["late"])]))
+    if name == "after_stop_s":  # of the flows with a stop, the longest
+        return max(result.get(name, []), default=math.nan)
     value = result[name] if name == "goodput_bytes" else r[name]
     return math.nan if value is None else float(value)
 
@@ -46,10 +51,52 @@ def tells(side: str, queue: str, name: str) -> bool:
     return not (name.startswith("rate_") and (queue == "ns3" or side == "red"))
 
 
-def load(folder: Path, table: Table, row: str, side: str, queue: str) -> dict[int, dict[str, Any]]:
-    """The runs that are there, by seed."""
-    files = {s: folder / Run(table, row, side, queue, s).file for s in table.seeds}
-    return {s: json.loads(f.read_text()) for s, f in files.items() if f.exists()}
+@dataclass(frozen=True)
+class Versions:
+    """What a run would be made by now: SHA-256 of the programs' sources, and of the Verilog by core. What is not known is not compared."""
+
+    sources: str | None = None
+    rtl: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, program: Path, models: Path) -> Versions:
+        """As the program and the cycle models below a folder say; of those that are there."""
+        rtl = {}
+        for library in sorted(models.glob("*/libweir_model.so")):
+            model = ctypes.CDLL(str(library))
+            model.weir_model_rtl.restype = ctypes.c_char_p
+            rtl[library.parent.name] = model.weir_model_rtl().decode()
+        said = ""
+        if program.exists():
+            done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=False)
+            said = done.stdout.strip() if done.returncode == 0 else ""
+        return cls(said or None, rtl)
+
+    def compare(self, run: Mapping[str, Any], file: Path) -> None:
+        """Raises Disagreement if the run is of another version."""
+        core = run.get("core") or {}
+        of_rtl = self.rtl.get(str(run["parameters"].get("core"))) if "parameters" in run else None
+        for what, its, now in (("sources", run.get("sources"), self.sources), ("RTL", core.get("rtl"), of_rtl)):
+            if its and now and its != now:
+                raise Disagreement(
+                    f"{file}: of other {what}, SHA-256 {its[:16]}…, than what is built, {now[:16]}…;"
+                    " run `make reproduce` (it is made again), or remove it"
+                )
+
+
+#: of a table whose runs are taken as they are
+ANY = Versions()
+
+
+def load(folder: Path, table: Table, row: str, side: str, queue: str, now: Versions = ANY) -> dict[int, dict[str, Any]]:
+    """The runs that are there, by seed. Raises Disagreement if one is of another version than `now`."""
+    found = {}
+    for seed in table.seeds:
+        file = folder / Run(table, row, side, queue, seed).file
+        if file.exists():
+            found[seed] = json.loads(file.read_text())
+            now.compare(found[seed], file)
+    return found
 
 
 def same_trace(runs: dict[str, dict[int, dict[str, Any]]], where: str) -> int:
@@ -82,14 +129,14 @@ def spread(runs: dict[int, dict[str, Any]], name: str) -> dict[str, float | int 
 
 
 def one_row(
-    folder: Path, table: Table, row: str, sides: tuple[str, ...], seeds: int
+    folder: Path, table: Table, row: str, sides: tuple[str, ...], seeds: int, now: Versions
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """A row's JSON, and the runs that count for it by side."""
     out: dict[str, Any] = {"row": row, "sides": {}}
     chosen: dict[str, Any] = {}
     printed = table.printed.get(row, {})
     for side in sides:
-        runs = {q: load(folder, table, row, side, q) for q in queues_of(table, side)}
+        runs = {q: load(folder, table, row, side, q, now) for q in queues_of(table, side)}
         records = same_trace(runs, f"{table.paper} {table.name}, {row}, {side}")
         present = {q: r for q, r in runs.items() if r}
         if not present:
@@ -126,12 +173,18 @@ def one_version(found: set[str | None], what: str) -> str | None:
     return next(iter(found), None)
 
 
-def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
+def some_in_every_seed(runs: dict[str, dict[int, dict[str, Any]]], claim: Claim) -> bool:
+    """Whether in each seed one of a claim's two sides has some; a seed that one side alone has is no part of the row."""
+    a, b = runs[claim.a], runs[claim.b]
+    return all(metric(a[s], claim.metric) > 0 or metric(b[s], claim.metric) > 0 for s in set(a) & set(b))
+
+
+def make(folder: Path, table: Table, quick: bool, now: Versions = ANY) -> dict[str, Any]:
     """The table. Raises Disagreement."""
     rows, runs = [], {}
     sides = table.quick_sides if quick else tuple(table.sides)
     for row in table.quick_rows if quick else table.rows:
-        made, chosen = one_row(folder, table, row, sides, len(table.seeds_of(quick)))
+        made, chosen = one_row(folder, table, row, sides, len(table.seeds_of(quick)), now)
         if made["sides"]:
             rows.append(made)
             runs[row] = chosen
@@ -141,9 +194,7 @@ def make(folder: Path, table: Table, quick: bool) -> dict[str, Any]:
         if not mine:
             continue
         judged = {}
-        without = [
-            r for r in mine if claim.where_b and not all(metric(x, claim.metric) > 0 for x in runs[r][claim.b].values())
-        ]
+        without = [r for r in mine if claim.where_any and not some_in_every_seed(runs[r], claim)]
         for r in (r for r in mine if r not in without):
             a, b = ({s: metric(x, claim.metric) for s, x in runs[r][side].items()} for side in (claim.a, claim.b))
             verdict, difference = row_verdict(a, b, claim.sign)

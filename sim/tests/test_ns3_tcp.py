@@ -47,6 +47,14 @@ MARKED = {
     # The third duplicate closes the window to 1, the threshold stays 3.5. 600: window 2. 700: 3 and 4, below the threshold.
     "tahoe": {500: [10], 600: [16, 17], 700: [18, 19, 20, 21]},
 }
+#: Segment 10 is lost; of the window that its reduction answers (Reno: to 19; NewReno and SACK sent 20 and 21 with the first two duplicates, RFC 3042) a late
+#: segment is marked. Reduced at 500, said with the first new segment, at 600. Reno: 10 to 19 are in flight, 5. In NewReno 10 to 21 less three duplicates, 9/2; in
+#: SACK the lost one is not in flight either, 8/2.
+LATE_MARK = {("reno", "19"): (20, 5.0), ("newreno", "19"): (22, 4.5), ("newreno", "21"): (22, 4.5), ("sack", "19"): (22, 4.0), ("sack", "21"): (22, 4.0),
+             ("tahoe", "19"): (20, 5.0)}  # fmt: skip
+#: Segment 8 is marked, 10 to 15 are lost. 500: the echo halves the window, 9 to 15 are in flight: 3.5; all of it is out, nothing new goes. 1500: the timer, of
+#: a second from the acknowledgement of 9 on; the threshold is of this window. Window 1, 2, 3, 4: 16 is the first that is new.
+TIMEOUT = {1500: [10], 1600: [11, 12], 1700: [13, 14, 15, 16]}
 THRESHOLDS = {("tahoe", "10"): [5.0], ("tahoe", "10,12"): [5.0], ("reno", "10"): [5.0], ("reno", "10,12"): [5.0, 5.5]}
 
 
@@ -61,12 +69,18 @@ def trace(
         at, what, *values = line.split()
         if what == "send":
             sent.setdefault(int(at), []).append(int(values[0]))
-        else:
+        elif what == "cwnd":
             windows.append(float(values[0]))
             threshold = float(values[1])
             if threshold < 1e6 and threshold not in (0.0, *thresholds[-1:]):
                 thresholds.append(threshold)
     return sent, thresholds, windows
+
+
+def said(variant: str, lost: str, marked: str) -> list[int]:
+    """Segments that say CWR."""
+    lines = run("tcp_trace", variant, 20, lost, 40, marked).stdout.splitlines()
+    return [int(number) for _, what, number, *_ in map(str.split, lines) if what == "cwr"]
 
 
 @pytest.mark.parametrize("case", TRACES, ids="-".join)
@@ -102,6 +116,31 @@ def test_a_loss_in_a_marked_window_is_repaired_at_once_and_halves_nothing_more(v
 def test_a_mark_in_a_window_whose_loss_was_answered_changes_nothing(variant: str) -> None:
     """Segment 12 comes marked behind the hole of 10: the echo comes while it is being repaired."""
     assert trace(variant, "10", marked="12") == trace(variant, "10")
+
+
+@pytest.mark.parametrize(("variant", "marked"), LATE_MARK)
+def test_the_first_new_segment_after_a_reduction_for_loss_says_so(variant: str, marked: str) -> None:
+    """So the receiver's echo of a mark in that window ends before the next window begins (RFC 3168, 6.1.2)."""
+    first, threshold = LATE_MARK[variant, marked]
+    _, thresholds, _ = trace(variant, "10", marked=marked)
+    assert said(variant, "10", marked) == [first] and thresholds[-1] == threshold
+    assert trace(variant, "10", marked=marked) == trace(variant, "10")
+
+
+def test_a_mark_behind_the_window_that_was_answered_reduces_again() -> None:
+    """Of 20, which says that the window was reduced for 10: at 700 its echo finds 21 to 24 in flight."""
+    _, thresholds, _ = trace("reno", "10", marked="20")
+    assert [t for t in thresholds if t != 4.5] == [5.0, 2.0] and said("reno", "10", "20")[0] == 20
+
+
+@pytest.mark.parametrize("variant", MARKED)
+def test_a_timeout_in_a_marked_window_halves_nothing_more(variant: str) -> None:
+    """ns-2's `timeout`."""
+    sent, thresholds, _ = trace(variant, "10,11,12,13,14,15", marked="8")
+    assert {at: sent[at] for at in TIMEOUT} == TIMEOUT
+    # 3: ns-3's own step, half of what is in flight, replaced within the same timeout
+    assert set(thresholds) - {3.0} == {3.5} and thresholds[-1] == 3.5
+    assert said(variant, "10,11,12,13,14,15", "8") == [16]
 
 
 @pytest.mark.parametrize("variant", MARKED)

@@ -210,6 +210,7 @@ int main(int count, char **words) {
     o.refuse("--elephants=" + o.text("elephants") + " must be 0 to " + std::to_string(o.whole("hosts") / 2) + ", half of --hosts");
   if (o.text("queue") == "ns3" && o.text("merge") == "on") o.refuse("ns-3 has no queue that merges; take --queue golden");
   try {
+    checkSources();
     const ResultFile result(o.text("out"));
     Experiment experiment(o);
     experiment.run();

@@ -14,6 +14,7 @@
 #include "../tcp/tcp-classic.h"
 #include "../weir/cycle-model.h"
 #include "../weir/frames.h"
+#include "../weir/sources.h"
 #include "edges.h"
 #include "ns3/config.h"
 #include "ns3/boolean.h"
@@ -297,7 +298,12 @@ void ResultFile::write(const std::string &json) const {
 
 void ResultFile::fail() const { throw std::runtime_error(path_ + " cannot be written"); }
 
-std::string sourcesMember() { return ",\n\"sources\": \"" WEIR_SOURCES "\""; }
+void checkSources() {
+  if (librarySources() != WEIR_SOURCES)
+    throw std::runtime_error("program and libweir-ns3.so are of different sources; run `make ns3`, or copy both");
+}
+
+std::string sourcesMember() { return ",\n\"sources\": " + jsonText(librarySources()); }
 
 std::string rtlMember(const Options &options) {
   if (options.text("queue") != "rtl") return "";
@@ -307,6 +313,7 @@ std::string rtlMember(const Options &options) {
 int runNetwork(const Options &options, NetworkConfig config) {
   checkCommon(options);
   try {
+    checkSources();
     const ResultFile result(options.text("out"));
     config.duration = options.number("duration"), config.minRto = options.number("min-rto");
     config.queue.seed = 0x9E3779B97F4A7C15ull * options.whole("seed");

@@ -85,8 +85,10 @@ class ResultFile {
 /// cycle model was built from.
 std::string rtlMember(const Options &options);
 
-/// The result's member `sources`, with a comma before it: the SHA-256 of the sources of program, library and golden model, one behind the
-/// other in the order of their names.
+/// Throws std::runtime_error if the library is not of this program's sources.
+void checkSources();
+
+/// The result's member `sources`, with a comma before it: what the library says (`librarySources`).
 std::string sourcesMember();
 
 /// Builds the network, runs it, writes the result to --out. Answers the program's exit code; what fails is one line.

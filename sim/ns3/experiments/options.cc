@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include "../weir/sources.h"
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -78,6 +80,7 @@ void Options::parse(int count, char **words) {
   for (int i = 1; i < count; ++i) {
     std::string word = words[i];
     if (word == "--help") help();
+    if (word == "--version") version();
     if (word.rfind("--", 0) != 0) refuse("'" + word + "' is not a parameter; see --help");
     const size_t equals = word.find('=');
     const std::string name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
@@ -109,6 +112,11 @@ void Options::only(const std::string &name, bool applies, const std::string &wha
 void Options::refuse(const std::string &why) const {
   std::fprintf(stderr, "%s: %s\n", program_.c_str(), why.c_str());
   std::exit(2);
+}
+
+void Options::version() const {
+  std::printf("%s\n", librarySources().c_str());
+  std::exit(0);
 }
 
 void Options::help() const {

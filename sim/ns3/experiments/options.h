@@ -8,7 +8,7 @@
 
 namespace weirsim {
 
-/// `--name value` or `--name=value`. Everything that is not declared, or is not a value of its kind, ends the program with
+/// `--name value` or `--name=value`; `--help`, `--version`. Everything that is not declared, or is not a value of its kind, ends the program with
 /// one line and code 2.
 class Options {
  public:
@@ -44,6 +44,8 @@ class Options {
   const Option &at(const std::string &name) const;
   void set(Option &option, const std::string &value) const;
   [[noreturn]] void help() const;
+  /// The SHA-256 of the sources, as in a result.
+  [[noreturn]] void version() const;
 
   std::string program_, about_;
   std::vector<Option> options_;

@@ -24,7 +24,7 @@ void Sessions::StartApplication() {
     *m_left = m_flow.bytes > 0 ? m_flow.bytes : endless;
     m_socket = Open(m_left);
     // An application that stops takes nothing back of what it has written, so it writes no more than is about to be sent.
-    if (m_flow.stop > 0)
+    if (Follows())
       m_socket->TraceConnectWithoutContext("HighestSequence", MakeCallback(&Sessions::Sent, this));
     return;
   }
@@ -36,6 +36,9 @@ void Sessions::StartApplication() {
   if (!m_flow.connections) m_socket = Open(m_left);
   m_next = Simulator::Schedule(Seconds(m_gap->GetValue()), &Sessions::Session, this);
 }
+
+/// Sessions are not: nothing tells them what their sockets have sent.
+bool Sessions::Follows() const { return m_flow.stop > 0 && m_flow.every <= 0; }
 
 void Sessions::StopApplication() {
   m_stopped = true;
@@ -77,12 +80,12 @@ void Sessions::Write(Ptr<Socket> socket, uint64_t &left) {
   if (m_stopped || left == 0) return;
   while (left > 0) {
     uint64_t room = std::min<uint64_t>(socket->GetTxAvailable(), left);
-    if (m_flow.stop > 0) room = std::min<uint64_t>(room, ahead * m_segment - std::min(ahead * m_segment, m_unsent));
+    if (Follows()) room = std::min<uint64_t>(room, ahead * m_segment - std::min(ahead * m_segment, m_unsent));
     // whole segments, so that no short one goes out because the application wrote in pieces
     const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(room, left == endless || room < left ? room / m_segment * m_segment : room));
     if (bytes == 0 || socket->Send(Create<Packet>(bytes)) < 0) return;
     if (left != endless) left -= bytes;
-    if (m_flow.stop > 0) m_unsent += bytes;
+    if (Follows()) m_unsent += bytes;
   }
   if (m_flow.connections) socket->Close();
 }

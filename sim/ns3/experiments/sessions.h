@@ -21,6 +21,8 @@ class Sessions : public ns3::Application {
   void StartApplication() override;
   void StopApplication() override;
   void Session();
+  /// A source that sends until its stop writes no more than is about to be sent.
+  bool Follows() const;
   /// The socket has sent what it never sent before.
   void Sent(ns3::SequenceNumber32 before, ns3::SequenceNumber32 now);
   /// Bytes that a connection still has to write; it dies with the connection.

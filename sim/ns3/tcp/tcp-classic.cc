@@ -68,13 +68,9 @@ void TcpClassic::CountDuplicates() {
 
 void TcpClassic::ReceivedAck(Ptr<Packet> packet, const TcpHeader &header) {
   const auto state = m_tcb->m_congState.Get();
-  const auto ack = header.GetAckNumber();
-  if (state == TcpSocketState::CA_RECOVERY || state == TcpSocketState::CA_LOSS)
-    m_answered = true, m_answeredTo = m_recover;
-  else if (ack > m_answeredTo)
-    m_answered = false;
-  m_confirm = m_answered && header.GetFlags() & TcpHeader::ECE && m_tcb->m_ecnState != TcpSocketState::ECN_DISABLED;
-  if (!m_confirm) {
+  const bool repairing = state == TcpSocketState::CA_RECOVERY || state == TcpSocketState::CA_LOSS;
+  if (!repairing && header.GetAckNumber() > m_answeredTo) m_answered = false;
+  if (!repairing && !m_answered) {
     TcpSocketBase::ReceivedAck(packet, header);
     return;
   }
@@ -83,25 +79,44 @@ void TcpClassic::ReceivedAck(Ptr<Packet> packet, const TcpHeader &header) {
   TcpSocketBase::ReceivedAck(packet, silent);
 }
 
-void TcpClassic::Confirm(const SequenceNumber32 &ack) {
-  if (!m_confirm) return;
-  m_confirm = false;
-  m_ecnEchoSeq = ack;
-  m_tcb->m_ecnState = TcpSocketState::ECN_ECE_RCVD;
+void TcpClassic::Answered(bool cwr) {
+  m_answered = true, m_answeredTo = m_tcb->m_highTxMark;
+  m_cwrDue |= cwr && m_tcb->m_ecnState != TcpSocketState::ECN_DISABLED;
+}
+
+/// Only the base can set the flag, and it does for an echo behind its last CWR. What is new begins at the highest that was sent.
+uint32_t TcpClassic::SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck) {
+  if (m_cwrDue && seq >= m_tcb->m_highTxMark) {
+    m_cwrDue = false;
+    m_ecnEchoSeq = m_answeredTo;
+    m_tcb->m_ecnState = TcpSocketState::ECN_ECE_RCVD;
+  }
+  return TcpSocketBase::SendDataPacket(seq, maxSize, withAck);
+}
+
+void TcpClassic::ReTxTimeout() {
+  const bool marked = m_tcb->m_congState == TcpSocketState::CA_CWR && m_txBuffer->HeadSequence() < m_recover;
+  const uint32_t threshold = m_tcb->m_ssThresh;
+  TcpSocketBase::ReTxTimeout();
+  if (m_tcb->m_congState != TcpSocketState::CA_LOSS) return;
+  if (marked) m_tcb->m_ssThresh = threshold;
+  Answered(true);
 }
 
 void TcpClassic::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                             const SequenceNumber32 &oldHead, bool receivedData) {
-  Confirm(ack);
-  if (!LostInMarkedWindow(ack, scoreboardUpdated, oldHead, receivedData)) {
-    TcpSocketBase::ProcessAck(ack, scoreboardUpdated, currentDelivered, oldHead, receivedData);
-    return;
-  }
+  const bool before = m_tcb->m_congState == TcpSocketState::CA_RECOVERY;
+  const bool marked = LostInMarkedWindow(ack, scoreboardUpdated, oldHead, receivedData);
+  const bool pending = m_tcb->m_ecnState == TcpSocketState::ECN_ECE_RCVD;  // the mark's CWR
   const uint32_t threshold = m_tcb->m_ssThresh;
-  m_tcb->m_congState = TcpSocketState::CA_DISORDER;  // from here ns-3 goes on to fast retransmit
-  if (!m_sackEnabled) CountDuplicates();
+  if (marked) {
+    m_tcb->m_congState = TcpSocketState::CA_DISORDER;  // from here ns-3 goes on to fast retransmit
+    if (!m_sackEnabled) CountDuplicates();
+  }
   TcpSocketBase::ProcessAck(ack, scoreboardUpdated, currentDelivered, oldHead, receivedData);
-  if (m_tcb->m_congState != TcpSocketState::CA_RECOVERY) return;
+  if (before || m_tcb->m_congState != TcpSocketState::CA_RECOVERY) return;
+  Answered(!marked || pending);
+  if (!marked) return;
   m_tcb->m_ssThresh = threshold;
   m_tcb->m_cWnd = threshold;
   m_tcb->m_cWndInfl = threshold + m_retxThresh * m_tcb->m_segmentSize;
@@ -109,7 +124,6 @@ void TcpClassic::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated,
 
 void TcpTahoe::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                           const SequenceNumber32 &oldHead, bool receivedData) {
-  Confirm(ack);
   Leave(ack, oldHead);
   if (!Third(ack, oldHead)) {
     TcpSocketBase::ProcessAck(ack, scoreboardUpdated, currentDelivered, oldHead, receivedData);
@@ -130,6 +144,7 @@ void TcpTahoe::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, u
   m_tcb->m_cWnd = m_tcb->m_segmentSize;
   m_tcb->m_cWndInfl = m_tcb->m_cWnd;
   m_retxEvent.Cancel();
+  Answered(true);
 }
 
 /// A partial acknowledgement ends the recovery before the buffer is told of it: the buffer would take it that the next hole, to

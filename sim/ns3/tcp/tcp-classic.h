@@ -8,10 +8,10 @@
 namespace weirsim {
 
 /// What all share: loss and marks (ECN) in one window are answered by one reduction. In ns-3's socket a third duplicate does nothing after a
-/// mark's reduction, so that the loss waits for the timer; and a mark reduces the window again while a loss is being repaired.
+/// mark's reduction, so that the loss waits for the timer, and the timer reduces again; and a mark reduces the window again while a loss is being repaired.
 class TcpClassic : public ns3::TcpSocketBase {
  protected:
-  /// An echo of a mark in a window whose loss was answered reduces nothing; the receiver hears that it was (CWR).
+  /// An echo of a mark in a window whose loss was answered reduces nothing.
   void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &header) override;
   /// ns-3's, but that the third duplicate after a mark's reduction starts fast retransmit, with the threshold that the mark has set
   /// (ns-2's `dupack_action` with ECN).
@@ -23,13 +23,18 @@ class TcpClassic : public ns3::TcpSocketBase {
   bool LostInMarkedWindow(const ns3::SequenceNumber32 &ack, bool scoreboardUpdated, const ns3::SequenceNumber32 &oldHead, bool receivedData) const;
   /// Duplicates that ns-3 takes for counted, before the third.
   void CountDuplicates();
-  /// The echo that ReceivedAck keeps from ns-3, for the CWR of the next segment.
-  void Confirm(const ns3::SequenceNumber32 &ack);
+  /// Says CWR if it is due: in ns-3 only a mark's reduction does.
+  uint32_t SendDataPacket(ns3::SequenceNumber32 seq, uint32_t maxSize, bool withAck) override;
+  /// ns-3's, but that in a window that a mark has reduced the threshold stays (ns-2's `timeout`).
+  void ReTxTimeout() override;
+  /// A loss was answered in the window that ends here. With `cwr` the next new segment says so (RFC 3168, 6.1.2: after a reduction for any
+  /// reason).
+  void Answered(bool cwr);
 
  private:
   bool m_answered = false;           ///< a loss was, up to m_answeredTo
   ns3::SequenceNumber32 m_answeredTo{0};
-  bool m_confirm = false;
+  bool m_cwrDue = false;
 };
 
 /// ns-3's socket with what TcpClassic has: NewReno, or SACK with its attribute `Sack`.

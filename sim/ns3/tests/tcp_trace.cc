@@ -4,7 +4,7 @@
 //
 // With MARKED both ends have ECN, and each of these segments is marked (CE) the first time it comes.
 //
-// "ms send N": segment N goes out; "ms cwnd C T": window and threshold in segments when they change.
+// "ms send N": segment N goes out; "ms cwr N": it says that the window was reduced; "ms cwnd C T": window and threshold in segments when they change.
 
 #include <cstdio>
 #include <cstdlib>
@@ -40,12 +40,11 @@ double threshold = 0;
 
 long now() { return Simulator::Now().GetMilliSeconds(); }
 
-/// The number of the data segment that a PPP frame carries, 0 if none.
-uint32_t numberOf(Ptr<const Packet> frame) {
+/// The number of the data segment that a PPP frame carries, 0 if none; and its header.
+uint32_t numberOf(Ptr<const Packet> frame, TcpHeader &tcp) {
   const auto p = frame->Copy();
   PppHeader ppp;
   Ipv4Header ip;
-  TcpHeader tcp;
   p->RemoveHeader(ppp), p->RemoveHeader(ip), p->RemoveHeader(tcp);
   return p->GetSize() ? (tcp.GetSequenceNumber().GetValue() - 1) / segment + 1 : 0;
 }
@@ -72,7 +71,8 @@ class LoseOnce : public ErrorModel {
 
  private:
   bool DoCorrupt(Ptr<Packet> p) override {
-    const uint32_t number = numberOf(p);
+    TcpHeader tcp;
+    const uint32_t number = numberOf(p, tcp);
     if (marked.erase(number)) Mark(p);
     return lost.erase(number) > 0;
   }
@@ -80,7 +80,10 @@ class LoseOnce : public ErrorModel {
 };
 
 void Sent(Ptr<const Packet> p) {
-  if (const uint32_t n = numberOf(p)) std::printf("%ld send %u\n", now(), n);
+  TcpHeader tcp;
+  const uint32_t n = numberOf(p, tcp);
+  if (n) std::printf("%ld send %u\n", now(), n);
+  if (n && tcp.GetFlags() & TcpHeader::CWR) std::printf("%ld cwr %u\n", now(), n);
 }
 void Window(uint32_t, uint32_t w) { std::printf("%ld cwnd %g %g\n", now(), w / double(segment), threshold); }
 void Threshold(uint32_t, uint32_t t) { threshold = t / double(segment); }

@@ -1,0 +1,7 @@
+#include "sources.h"
+
+namespace weirsim {
+
+std::string librarySources() { return WEIR_SOURCES; }
+
+}  // namespace weirsim
