@@ -238,6 +238,9 @@ def vivado(folder: Path, does: str) -> None:
 def test_the_verbs_call_vivado(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     work = tmp_path / "build" / "boards" / BOARD
     work.mkdir(parents=True)
+    top = tmp_path / "build" / "rtl" / "boards" / BOARD / "netfpga_sume.v"
+    top.parent.mkdir(parents=True)
+    top.write_text("module")
     clocks = "oscillator_buffer/O 140.00\\nlane_0/coreclk_out 160.00\\npcie_block/user_clk 250.00\\n"
     vivado(tmp_path, f"printf '{clocks}' > clocks.txt; echo bits > board.bit")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
@@ -258,6 +261,7 @@ def test_the_verbs_call_vivado(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     vivado(tmp_path, "echo ERROR: timing is not met: setup slack -0.2 ns; exit 1")
     with pytest.raises(boards.BoardError, match="vivado failed.*\n.*timing is not met: setup slack -0.2 ns"):
         boards.build(BOARD, 1, 60, pack=True)
+    assert boards.current(BOARD, work.parent) is None
 
 
 def test_a_size_counts_a_module_as_often_as_it_is_there() -> None:
