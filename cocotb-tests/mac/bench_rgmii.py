@@ -14,7 +14,7 @@ from cocotb.utils import get_sim_time
 from cocotbext.eth import GmiiFrame, RgmiiSink, RgmiiSource
 
 from axis import seeded
-from mac_bench import LONGEST, MacBench, fcs, padded
+from mac_bench import LONGEST, Arrivals, MacBench, fcs, padded
 
 LINE_PS, CORE_PS = 8000, 16000
 PREAMBLE = bytes([0x55] * 7 + [0xD5])
@@ -145,53 +145,35 @@ async def marks_what_is_wrong_and_counts_it(dut: Any) -> None:
     bench = await Bench.make(dut, "wrong")
     bench.line_source.ifg = 1
     rng = bench.rng
-    expected: list[tuple[bytes, bool]] = []
-    counts = dict.fromkeys(("good", "bad_fcs", "error", "runt", "oversize", "received_bytes"), 0)
-
-    def good(length: int = 60) -> None:
-        frame = rng.randbytes(length)
-        bench.good(frame)
-        expected.append((frame, False))
-        counts["good"] += 1
-        counts["received_bytes"] += length + 4
-
-    good()
+    arrivals = Arrivals(bench)
+    arrivals.good()
     for bit in (0, 9, 18, 27, 36, 45, 54, 63, 60 * 8, 63 * 8 + 7):  # one bit of the frame or of its FCS
         frame = rng.randbytes(60)
         wrong = bytearray(frame + fcs(frame))
         wrong[bit // 8] ^= 1 << bit % 8
         bench.raw(bytes(wrong))
-        expected.append((bytes(wrong[:-4]), True))
-        counts["bad_fcs"] += 1
-    good()
+        arrivals.wrong(bytes(wrong[:-4]), "bad_fcs")
+    arrivals.good()
     for at in (0, 1, 7, 30, 63, 64, 67):  # an error in a frame of 64 bytes, 4 of FCS, with its data as sent
         frame = rng.randbytes(64)
         bench.raw(frame + fcs(frame), [int(n == at) for n in range(68)])
-        expected.append((frame, True))
-        counts["error"] += 1
-        good()
+        arrivals.wrong(frame, "error")
+        arrivals.good()
     for length in (5, 12, 32, 63):  # with FCS
         frame = rng.randbytes(length - 4)
         bench.raw(frame + fcs(frame))
-        expected.append((frame, True))
-        counts["runt"] += 1
+        arrivals.wrong(frame, "runt")
     for length in (1, 4):  # nothing is left without FCS
         bench.raw(rng.randbytes(length))
-        counts["runt"] += 1
-        counts["bad_fcs"] += 1
-    good()
+        arrivals.wrong(None, "runt", "bad_fcs")
+    arrivals.good()
     frame = rng.randbytes(LONGEST + 1)
     bench.good(frame)
-    expected.append((frame, True))
-    counts["oversize"] += 1
-    good(61)
+    arrivals.wrong(frame, "oversize")
+    arrivals.good(61)
     await bench.done()
     assert set(bench.received_gaps) == {1}
-    taken = bench.taken()
-    assert len(taken) == len(expected)
-    for n, (got, wanted) in enumerate(zip(taken, expected, strict=True)):
-        assert got == wanted, f"frame {n}: {len(got[0])} bytes, tuser {got[1]}; expected {len(wanted[0])}, {wanted[1]}"
-    bench.check_statistics(await bench.statistics(), **counts)
+    await arrivals.check()
 
 
 @cocotb.test()

@@ -9,7 +9,7 @@ from cocotb.triggers import RisingEdge, Timer
 from cocotbext.eth import XgmiiFrame, XgmiiSink, XgmiiSource
 
 from axis import seeded
-from mac_bench import LONGEST, MacBench, fcs, lengths_of_every_kind, padded
+from mac_bench import LONGEST, Arrivals, MacBench, fcs, lengths_of_every_kind, padded
 
 LINE_PS = 6400
 START, TERMINATE, ERROR, IDLE = 0xFB, 0xFD, 0xFE, 0x07
@@ -198,66 +198,46 @@ async def marks_what_is_wrong_and_counts_it(dut: Any, core: str) -> None:
     """Bad FCS, runts, frames too long, error characters, no terminate, no delimiter; good frames between are untouched."""
     bench = await Bench.make(dut, "wrong", core)
     rng = bench.rng
-    expected: list[tuple[bytes, bool]] = []
-    counts = dict.fromkeys(("good", "bad_fcs", "error", "runt", "oversize", "received_bytes"), 0)
-
-    def good(length: int = 60) -> None:
-        frame = rng.randbytes(length)
-        bench.good(frame)
-        expected.append((frame, False))
-        counts["good"] += 1
-        counts["received_bytes"] += length + 4
-
-    good()
+    arrivals = Arrivals(bench)
+    arrivals.good()
     for bit in range(0, 8 * 69, 23):  # one bit of the frame or of its FCS
         frame = bytearray(rng.randbytes(65))
         wrong = bytearray(frame + fcs(frame))
         wrong[bit // 8] ^= 1 << bit % 8
         bench.raw(bytes(wrong))
-        expected.append((bytes(wrong[:-4]), True))
-        counts["bad_fcs"] += 1
-        good(rng.randrange(60, 80))
+        arrivals.wrong(bytes(wrong[:-4]), "bad_fcs")
+        arrivals.good(rng.randrange(60, 80))
     for length in range(5, 64):  # with FCS
         frame = rng.randbytes(length - 4)
         bench.raw(frame + fcs(frame))
-        expected.append((frame, True))
-        counts["runt"] += 1
+        arrivals.wrong(frame, "runt")
     for length in range(1, 5):  # nothing is left without FCS
         bench.raw(rng.randbytes(length))
-        counts["runt"] += 1
-        counts["bad_fcs"] += 1
-    good()
+        arrivals.wrong(None, "runt", "bad_fcs")
+    arrivals.good()
     for length in (9217, 9224):
         frame = rng.randbytes(length)
         bench.raw(frame + fcs(frame))
-        expected.append((frame, True))
-        counts["oversize"] += 1
-        good()
+        arrivals.wrong(frame, "oversize")
+        arrivals.good()
     for at in (0, 7, 8, 30, 63, 64, 67):  # an error character in a frame of 64 bytes, 4 of FCS
         frame = rng.randbytes(64)
         data = bytearray(frame + fcs(frame))
         data[at] = ERROR
         bench.raw(bytes(data), [int(n == at) for n in range(68)])
-        expected.append((bytes(data[:-4]), True))
-        counts["error"] += 1
-        counts["bad_fcs"] += 1
-        good()
+        arrivals.wrong(bytes(data[:-4]), "error", "bad_fcs")
+        arrivals.good()
     for length in range(64, 73):  # an idle where the terminate should be
         frame = rng.randbytes(length - 4)
         bench.raw(frame + fcs(frame) + bytes([IDLE]), [0] * length + [1])
-        expected.append((frame, True))
-        counts["error"] += 1
-        good()
+        arrivals.wrong(frame, "error")
+        arrivals.good()
     for wrong_sfd in (0x55, 0xD4):
         bench.line_source.send_nowait(XgmiiFrame(PREAMBLE[:7] + bytes([wrong_sfd]) + rng.randbytes(64)))
-        good()
+        arrivals.good()
     await bench.line_source.wait()
     await bench.bytes_of_line(64)
-    taken = bench.taken()
-    assert len(taken) == len(expected)
-    for n, (got, wanted) in enumerate(zip(taken, expected, strict=True)):
-        assert got == wanted, f"frame {n}: {len(got[0])} bytes, tuser {got[1]}; expected {len(wanted[0])}, {wanted[1]}"
-    bench.check_statistics(await bench.statistics(), **counts)
+    await arrivals.check()
 
 
 @cocotb.test()
@@ -322,12 +302,8 @@ async def an_underrun_aborts_the_frame_and_only_that(dut: Any) -> None:
 
 @cocotb.test()
 async def loses_whole_frames_when_the_core_waits(dut: Any) -> None:
-    """The core is promised never to wait; if it does, frames are lost or closed as bad, never mixed up."""
     bench = await Bench.make(dut, "wait")
-    frames = [bench.rng.randbytes(bench.rng.choice([60, 61, 200, 1514])) for _ in range(120)]
-    for frame in frames:
-        bench.good(frame)
-    await bench.wait_now_and_then(frames)
+    await bench.wait_now_and_then()
 
 
 @cocotb.test()

@@ -70,6 +70,10 @@ class MacBench:
     byte_ps: int
     line_source: Any
 
+    def good(self, payload: bytes) -> None:
+        """A frame from the line as it should be."""
+        raise NotImplementedError
+
     def send(self, payload: bytes, bad: bool = False) -> None:
         """A frame from the core; `bad`: tuser on its last beat."""
         beats = (len(payload) + 7) // 8
@@ -87,8 +91,12 @@ class MacBench:
             frames.append((data, bool(frame.tuser[-1])))
         return frames
 
-    async def wait_now_and_then(self, frames: list[bytes]) -> None:
-        """The core waits while these come from the line: they are lost as a whole or closed as bad, and counted, never mixed up."""
+    async def wait_now_and_then(self) -> None:
+        """The core, which is promised never to wait, does while frames come from the line: they are lost as a whole or closed as bad, and
+        counted, never mixed up."""
+        frames = [self.rng.randbytes(self.rng.choice([60, 61, 200, 1514])) for _ in range(120)]
+        for frame in frames:
+            self.good(frame)
         while not self.line_source.idle():
             self.sink.pause = self.rng.random() < 0.6
             await Timer(self.rng.randrange(1, 160) * 8 * self.byte_ps, "ps")
@@ -128,6 +136,44 @@ class MacBench:
     def check_statistics(self, counts: dict[str, int], **expected: int) -> None:
         """Every counter is as named, and 0 if it is not."""
         assert counts == {name: expected.get(name, 0) for name in counts}, counts
+
+
+class Arrivals:
+    """Frames from the line, good and wrong, and what becomes of them on the core's side and in the counters."""
+
+    def __init__(self, bench: MacBench) -> None:
+        self.bench = bench
+        self.expected: list[tuple[bytes, bool]] = []
+        self.counts = dict.fromkeys(("good", "bad_fcs", "error", "runt", "oversize", "received_bytes"), 0)
+
+    def good(self, length: int = 60) -> None:
+        """Sends one of so many bytes without FCS."""
+        frame = self.bench.rng.randbytes(length)
+        self.bench.good(frame)
+        self.arrives(frame)
+
+    def arrives(self, frame: bytes) -> None:
+        """One that was sent is good."""
+        self.expected.append((frame, False))
+        self.counts["good"] += 1
+        self.counts["received_bytes"] += len(frame) + 4
+
+    def wrong(self, frame: bytes | None, *causes: str) -> None:
+        """One that was sent is given as bad, or not at all (None), and counted under each cause."""
+        if frame is not None:
+            self.expected.append((frame, True))
+        for cause in causes:
+            self.counts[cause] += 1
+
+    async def check(self) -> None:
+        """Once all have come."""
+        taken = self.bench.taken()
+        assert len(taken) == len(self.expected)
+        for n, (got, wanted) in enumerate(zip(taken, self.expected, strict=True)):
+            assert got == wanted, (
+                f"frame {n}: {len(got[0])} bytes, tuser {got[1]}; expected {len(wanted[0])}, {wanted[1]}"
+            )
+        self.bench.check_statistics(await self.bench.statistics(), **self.counts)
 
 
 def lengths_of_every_kind(rng: random.Random) -> list[int]:

@@ -24,8 +24,9 @@ def test_gigabit_mac() -> None:
         ("RgmiiMacEcp5", "ecp5_cells.v"),
         ("RgmiiMac7Series", "xilinx_cells.v"),
         ("RgmiiMac7SeriesAligned", "xilinx_cells.v"),
+        ("RgmiiMac7SeriesShared", "xilinx_cells.v"),
     ],
-    ids=["RgmiiMacEcp5", "RgmiiMac7Series", "RgmiiMac7SeriesAligned"],
+    ids=["RgmiiMacEcp5", "RgmiiMac7Series", "RgmiiMac7SeriesAligned", "RgmiiMac7SeriesShared"],
 )
 def test_rgmii_mac(unit: str, cells: str) -> None:
     run_bench(unit, "bench_rgmii", internals=["GmiiTransmit.s_axis_t*", "GmiiReceive.m_axis_t*"], cells=cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
@@ -141,14 +142,20 @@ def test_a_clock_is_compared_with_the_last_line_of_its_preset(
         timing.compare("aqm", [150.0])
 
 
-def test_what_does_not_fit_is_refused_with_all_its_numbers() -> None:
-    """FPGA-DS-02012: an 85F has 83640 LUTs and flip-flops, 208 block RAMs, 156 multipliers. A carry cell is two LUTs."""
-    full = Counter({"LUT4": 83638, "CCU2C": 1, "TRELLIS_FF": 83640, "DP16KD": 200, "PDPW16KD": 8, "MULT18X18D": 156})
-    timing.check_fit(full, "weir_x")
+def test_what_does_not_fit_is_refused_with_all_its_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """FPGA-DS-02012: an 85F has 83640 LUTs and flip-flops, 208 block RAMs, 156 multipliers. A carry cell is two LUTs. Nothing is placed."""
+    cells = Counter({"LUT4": 83639, "CCU2C": 1, "TRELLIS_FF": 83640, "DP16KD": 201, "PDPW16KD": 8, "MULT18X18D": 156})
+    monkeypatch.setattr(timing, "ROOT", tmp_path)
+    monkeypatch.setattr(timing, "synthesise", lambda *_: None)
+    monkeypatch.setattr(timing, "cells_of", lambda _: (cells, Counter()))
+    source = tmp_path / "x.v"
+    source.write_text("")
+    wanted = argparse.Namespace(preset="", top="weir_x", verilog=source, timeout=1)
     with pytest.raises(
-        timing.TimingError, match="weir_x does not fit LFE5UM5G-85F: 83641 of 83640 lut4, 209 of 208 ebr;"
+        timing.TimingError,
+        match="weir_x: the design does not fit LFE5UM5G-85F: 83641 of 83640 lut4, 209 of 208 ebr;",
     ):
-        timing.check_fit(full + Counter({"LUT4": 1, "DP16KD": 1}), "weir_x")
+        timing.measure(wanted)
 
 
 def answer(*words: str, env: dict[str, str] | None = None) -> tuple[int, str]:

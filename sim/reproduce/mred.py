@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from experiment import Claim, Table, Value
+from experiment import TEN, Claim, Table, Value
 
-#: seeds of the papers whose runs cost a second or few
-TEN = tuple(range(1, 11))
 #: throughput at half of the time and at its end, loss in either half, all in percent
 _NAMES = ("throughput_half_percent", "throughput_percent", "loss_first_percent", "loss_second_percent")
 _PRINTED = {"mred": (42.45, 91.7, 0.69, 8.24), "red": (41.06, 90.20, 0.90, 8.50)}

@@ -12,8 +12,7 @@ from pathlib import Path
 import datacenter
 import fn_grid
 import mred
-from experiment import Claim, Table, Value
-from mred import TEN
+from experiment import TEN, Claim, Table, Value
 
 # ---- 003, ISRED
 

@@ -255,18 +255,17 @@ def heading(of: Table) -> str:
 
 def versions(made: list[dict[str, Any]]) -> list[str]:
     """The section that says which tables are of the same programs and RTL, the version of most tables first."""
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for table in made:
         if table.get("sources"):
-            groups.setdefault(table["sources"], []).append(table)
-    lines = [VERSIONS, "", "Tables of the same programs and RTL, whenever they were made:", "",
+            groups.setdefault((table["sources"], table.get("rtl") or ""), []).append(table)
+    lines = [VERSIONS, "", "Tables of the same programs and RTL, whenever they were made; papers 000 and 002 have another core than the others, and controls and sweeps none:", "",
              "| programs, SHA-256 | RTL's Verilog, SHA-256 | tables | commits | dates |", "|---|---|---|---|---|"]  # fmt: skip
-    for sources, group in sorted(groups.items(), key=lambda item: -len(item[1])):
-        rtl = sorted({(t["paper"], t["rtl"][:16]) for t in group if t.get("rtl")})
+    for (sources, rtl), group in sorted(groups.items(), key=lambda item: -len(item[1])):
         dates = sorted({t["date"] for t in group})
         cells = [
             f"{sources[:16]}…",
-            ", ".join(f"{paper}: {of}…" for paper, of in rtl) or "none",
+            f"{rtl[:16]}…" if rtl else "none",
             f"{len(group)} of {len(TABLES)}: " + ", ".join(f"{t['paper']} {t['table']}" for t in group),
             ", ".join(sorted({t["commit"] for t in group})),
             dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",

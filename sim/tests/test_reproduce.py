@@ -651,18 +651,20 @@ def test_a_table_that_the_plan_has_no_longer_leaves_the_report() -> None:
 
 
 def test_the_report_says_which_tables_are_of_one_version() -> None:
-    """Made up: two tables of the same programs, made on two days, one of others, one that does not tell."""
-    tables_of = [("003", "a", "11", "aa", 1), ("004", "b", "11", "bb", 3), ("000", "c", "22", None, 2), ("002", "d", None, None, 1)]  # fmt: skip
+    """Made up: two tables of the same programs and RTL, made on two days; one of the same programs with other RTL, one of other programs without, one
+    that does not tell."""
+    tables_of = [("003", "a", "11", "aa", 1), ("004", "b", "11", "aa", 3), ("001", "e", "11", "bb", 2), ("000", "c", "22", None, 2), ("002", "d", None, None, 1)]  # fmt: skip
     made = [
         {"paper": paper, "table": name, "sources": s and s * 32, "rtl": r and r * 32, "commit": f"{name}000000", "date": f"2026-01-0{day}"}
         for paper, name, s, r, day in tables_of
     ]  # fmt: skip
     all_of_them = len(plan.TABLES)
     lines = [
-        f"| {'11' * 8}… | 003: {'aa' * 8}…, 004: {'bb' * 8}… | 2 of {all_of_them}: 003 a, 004 b | a000000, b000000 | 2026-01-01 to 2026-01-03 |",
+        f"| {'11' * 8}… | {'aa' * 8}… | 2 of {all_of_them}: 003 a, 004 b | a000000, b000000 | 2026-01-01 to 2026-01-03 |",
+        f"| {'11' * 8}… | {'bb' * 8}… | 1 of {all_of_them}: 001 e | e000000 | 2026-01-02 |",
         f"| {'22' * 8}… | none | 1 of {all_of_them}: 000 c | c000000 | 2026-01-02 |",
         "",
-        f"Of {all_of_them - 3} tables it is not known, or they were not run.",
+        f"Of {all_of_them - 4} tables it is not known, or they were not run.",
     ]
     page = "# Head\n\n## Verdicts\n\n| x |\n"
     once = report.with_versions(page, made)

@@ -75,6 +75,7 @@ object Units {
     "RgmiiMacEcp5" -> (() => new board.RgmiiMacEcp5(rxTaps = 80, txTaps = 80)),
     "RgmiiMac7Series" -> (() => new board.RgmiiMac7Series(rxTaps = 12, referenceMhz = 200, shifted = true)),
     "RgmiiMac7SeriesAligned" -> (() => new board.RgmiiMac7Series(rxTaps = 0, referenceMhz = 200, shifted = false)),
+    "RgmiiMac7SeriesShared" -> (() => new board.RgmiiMac7Series(rxTaps = 12, referenceMhz = 300, shifted = false, group = "bank_15", calibrates = false)),
     "AxiLiteSplit" -> (() => new weir.netfpga.AxiLiteSplit(2, 5)),
     "NetFpgaOutputQueues" -> (() => new weir.netfpga.NetFpgaOutputQueues(outputs)),
     "PcieCompleter" -> (() => new pcie.PcieCompleter(19)),

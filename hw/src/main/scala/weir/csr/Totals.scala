@@ -18,9 +18,9 @@ import spinal.lib._
   * `capture` while another sweep runs ends that after its row, and starts anew: to go through a row twice changes nothing.
   *
   * Reset and `clear`: tallies are 0, and the next complete sweep takes all totals for 0.
-  *
   * @param places rows of the RAM: what is copied, and None where there is nothing
-  * @param steady rows of 64 bits behind them that count on their own and are only copied. `inLuts`: the RAM is made of LUTs
+  * @param steady rows of 64 bits behind them that count on their own and are only copied
+  * @param inLuts the RAM is made of LUTs
   */
 case class Totals(places: Seq[Option[Int]], steady: Int, inLuts: Boolean = false) extends Component {
   private val rowWidth = log2Up(places.size + steady)
