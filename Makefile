@@ -62,9 +62,9 @@ test: $(VENV) ## the tests; PYTEST_ARGS='-k ewma' chooses
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
-long: $(VENV) ## tests that take minutes each: clocks that stand still, every set of policies, synthesis by FuseSoC, the clock on record, boards that fit
+long: $(VENV) ## tests that take minutes each: clocks that stand still, every set of policies, synthesis by FuseSoC, the clock on record, boards that fit; SHORT=1 without those that a lesser one stands for
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
-	@$(PY) -m pytest -n 2 --dist worksteal -m long $(PYTEST_ARGS)
+	@$(PY) -m pytest -n 2 --dist worksteal -m "long$(if $(SHORT), and not full)" $(PYTEST_ARGS)
 
 lint: $(VENV) $(RTL) $(LIB) ## ruff, mypy, Verilator's lint; warnings of the C compiler are errors
 	@$(PY) -m ruff check $(PYTHON_SOURCES)

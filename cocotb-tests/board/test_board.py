@@ -30,6 +30,7 @@ def test_ecp5_versa_with_every_case() -> None:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow(40)
 def test_colorlight_5a_75b_registers() -> None:
     _run("colorlight-5a-75b", "bench_registers")
 

@@ -37,7 +37,7 @@ def test_core_without_a_trace(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bench", "seed"),
     [
-        ("line", 1),
+        pytest.param("line", 1, marks=pytest.mark.slow(60)),
         ("order", 1),
         ("causes", 1),
         ("causes", 2),

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 
 import cocotb
+import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
@@ -506,6 +507,7 @@ async def reads_wait_for_the_snapshot(dut):
         assert await bench.access(address) == (bench.snapshot[address], False)
 
 
+@pytest.mark.slow(50)
 def test_counters() -> None:
     run_bench(
         "Counters",

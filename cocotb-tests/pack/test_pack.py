@@ -282,5 +282,6 @@ async def starts_anew_after_a_reset_at_any_moment(dut: Any) -> None:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow(65)
 def test_pack() -> None:
     run_bench("Pack", "test_pack")

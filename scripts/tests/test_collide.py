@@ -113,6 +113,8 @@ def test_synthesis_leaves_it_to_the_ram(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.full
+@pytest.mark.slow(110)
 @pytest.mark.timeout(900)
 def test_the_core_with_everything_does_without_old_words() -> None:
     """A part of `make collide`: line rate over a shuffled free list, and every cause of a drop."""

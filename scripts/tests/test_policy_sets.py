@@ -25,6 +25,7 @@ def policies(source: Path) -> set[str]:
 
 
 @pytest.mark.long
+@pytest.mark.slow(60)
 def test_every_set_of_policies_makes_a_core_without_warnings(tmp_path: Path) -> None:
     """One run of Java for all, which is not worth compiling well."""
     command = ["mvn", "-q", "-B", "-f", str(ROOT / "hw" / "pom.xml"), "exec:java", f"-Dexec.args={tmp_path} reduced"]

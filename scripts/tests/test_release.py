@@ -86,6 +86,8 @@ def test_the_lint_of_a_core_finds_what_is_wrong(written: Path, tmp_path: Path) -
 
 
 @pytest.mark.long
+@pytest.mark.full  # yosys synthesises the same core for its clock on record, and lint is FuseSoC's too
+@pytest.mark.slow(60)
 def test_fusesoc_synthesises_a_core(written: Path, tmp_path: Path) -> None:
     pytest.importorskip("tkinter", reason="Python's Tcl runs edalize's scripts for a yosys without Tcl")
     done = fusesoc(written, tmp_path, "run", "--target", "synth", "weir:core:tail", timeout=850)

@@ -185,6 +185,7 @@ def test_a_tool_that_is_missing_is_named_with_its_package(monkeypatch: pytest.Mo
 
 
 @pytest.mark.long
+@pytest.mark.slow(220)
 def test_the_smallest_core_keeps_the_clock_on_record(tmp_path: Path) -> None:
     """One placement of `tail`, which takes some minutes; the record's other presets are for `make timing CHECK=1`."""
     command = [sys.executable, str(timing.ROOT / "scripts" / "timing.py"), "--out", str(tmp_path / "timing.json")]

@@ -12,7 +12,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -158,10 +158,17 @@ SCENES: dict[str, Callable[[], object]] = {
     "split with spacing": lambda: test_split_spacing.test_no_flow_changes_its_order_and_nothing_is_lost(1),
 }  # fmt: skip
 
+#: Scenes whose units move in the other ones too.
+MORE = {"classes whose timers end soon", "a coupled pair", "in transit, MRED", "in transit, resets, link losses"}
+
+
+def in_full(name: str, full: Collection[str]) -> object:
+    return pytest.param(name, marks=pytest.mark.full) if name in full else name
+
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("scene", [in_full(scene, MORE) for scene in SCENES])
 def test_nothing_moves_that_stands_still(
     scene: str, models: Callable[[Path], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -175,7 +182,8 @@ def test_nothing_moves_that_stands_still(
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("preset", ["small", "network", "network-jumbo"])
+@pytest.mark.slow(70)
+@pytest.mark.parametrize("preset", [in_full(preset, ["network"]) for preset in ("small", "network", "network-jumbo")])
 def test_nothing_moves_that_stands_still_in_other_cores(preset: str, models: Callable[[Path], None]) -> None:
     models(build(preset, "--check").parents[1])
     for seed in range(3):
@@ -225,7 +233,7 @@ def rests(preset: str) -> tuple[bytes, bytes]:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("preset", ["small", "aqm"])
+@pytest.mark.parametrize("preset", [in_full("small", ["small"]), "aqm"])
 def test_the_core_with_one_clock_does_the_same(preset: str, tmp_path: Path, models: Callable[[Path], None]) -> None:
     def runs() -> list[object]:
         return [any_traffic(preset, seed) for seed in range(2)] + ([rests(preset)] if preset == "aqm" else [])

@@ -898,6 +898,7 @@ def test_a_profile_runs_it_elsewhere(tmp_path: Path) -> None:
     assert rtl["compared"] == rtl["records"] > 1000 and rtl["trace_hash"] == golden["trace_hash"]
 
 
+@pytest.mark.slow(110)
 def test_the_quick_slice_runs_with_the_rtl() -> None:
     """`make reproduce QUICK=1`: every table but the sweeps has RTL runs whose records were all compared, and there is a report."""
     folder = ROOT / "build" / "reproduce" / "quick"
