@@ -62,7 +62,7 @@ test: $(VENV) ## the tests; PYTEST_ARGS='-k ewma' chooses
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
-long: $(VENV) ## tests that take minutes each: clocks that stand still, every set of policies, synthesis by FuseSoC, the clock on record, boards that fit; SHORT=1 without those that a lesser one stands for
+long: $(VENV) ## tests that take minutes each: clocks that stand still, every set of policies, synthesis by FuseSoC, the clock on record, boards that fit; SHORT=1 without those that others cover in part
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) -m pytest -n 2 --dist worksteal -m "long$(if $(SHORT), and not full)" $(PYTEST_ARGS)
 

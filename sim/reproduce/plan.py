@@ -28,7 +28,7 @@ _FEW, _MANY = ("15", "20", "25"), ("30", "35", "40", "45")
 _ISRED_CLAIMS = (
     Claim("loss-many", "from 30 sources on ISRED loses a smaller share than RED", "loss_percent", -1, "isred", "red", _MANY),
     Claim("loss-few", "up to 25 sources ISRED loses a larger share than RED (the table's crossing)", "loss_percent", 1, "isred", "red", _FEW),
-    Claim("overflow", "ISRED overflows less often (the paper: nearly disappear)", "overflow", -1, "isred", "red"),
+    Claim("overflow", "ISRED overflows less often (the paper: once, at the start)", "overflow", -1, "isred", "red"),
     Claim("average", "the average varies less", "average_sd", -1, "isred", "red"),
     Claim("mismatch", "queue and average are less apart (conclusion 5)", "mismatch", -1, "isred", "red"),
     Claim("initially", "initially, before the others begin at 10 s, ISRED loses more packets (Figure 3)", "dropped_first", 1, "isred", "red", ("30",)),

@@ -159,7 +159,7 @@ SCENES: dict[str, Callable[[], object]] = {
 }  # fmt: skip
 
 #: Scenes whose units move in the other ones too.
-MORE = {"classes whose timers end soon", "a coupled pair", "in transit, MRED", "in transit, resets, link losses"}
+MORE = {"classes whose timers end soon", "in transit, resets, link losses"}
 
 
 def in_full(name: str, full: Collection[str]) -> object:
