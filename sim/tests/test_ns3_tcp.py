@@ -8,6 +8,8 @@ open the window to 10: 16 to 19 go. Segment 10 is lost, so 11 to 15 give duplica
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ns3_programs import run
@@ -55,6 +57,22 @@ LATE_MARK = {("reno", "19"): (20, 5.0), ("newreno", "19"): (22, 4.5), ("newreno"
 #: Segment 8 is marked, 10 to 15 are lost. 500: the echo halves the window, 9 to 15 are in flight: 3.5; all of it is out, nothing new goes. 1500: the timer, of
 #: a second from the acknowledgement of 9 on; the threshold is of this window. Window 1, 2, 3, 4: 16 is the first that is new.
 TIMEOUT = {1500: [10], 1600: [11, 12], 1700: [13, 14, 15, 16]}
+#: 500: the acknowledgements of 8 to 15 open the window to 16: 16 to 31 go. 600: to 20, the receiver's: 32 to 39. 20 is lost, also the second time
+#: (third duplicate, 600), and 22, 25 and 28 to 34. Ten duplicates come (of 21, 23, 24, 26, 27 and 35 to 39), then the timer, a second after the acknowledgement
+#: of 19: ten are in flight, the threshold is 5. Go back N: 20; 22, 23 in a window of 2; 25 to 27 of 3; 28 to 31 of 4. 2000: of the four acknowledgements
+#: the first makes the window 5, others add 0.20, 0.19, 0.18: 5.58. 32 to 36. 2100: 32's (5.76) sends 37, 33's (5.93) 38, 34's is for all to 39: new begins.
+#: Four of these had been received: 35 to 38 give four duplicates of 40, two now and two at 2200, and no loss. In Reno 34's opens the window too (6.1), as
+#: one from a timeout does here. Each acknowledgement of 2200 adds a sixth: one segment more beside the one for each.
+REPEATED = {
+    1600: [20], 1700: [22, 23], 1800: [25, 26, 27], 1900: [28, 29, 30, 31], 2000: [32, 33, 34, 35, 36],
+}  # fmt: skip
+REPEATS = {
+    "newreno": {2100: [37, 38, *range(40, 45)], 2200: [*range(45, 51)]},
+    "reno": {2100: [37, 38, *range(40, 46)], 2200: [*range(46, 53)]},
+}
+#: The same start; 20, 22, 25 and 29 are lost once. 600: third duplicate, twenty in flight, threshold 10, 20 goes again. Window 2, 3, 4; 30 to 32 had been received and
+#: give three duplicates at 1000, behind the acknowledgement of all to 39, which makes the window 5. 1100: five acknowledgements, below the threshold: ten go.
+GO_BACK = {700: [22, 23], 800: [25, 26, 27], 900: [29, 30, 31, 32], 1000: [*range(40, 45)], 1100: [*range(45, 55)]}
 THRESHOLDS = {("tahoe", "10"): [5.0], ("tahoe", "10,12"): [5.0], ("reno", "10"): [5.0], ("reno", "10,12"): [5.0, 5.5]}
 
 
@@ -92,6 +110,30 @@ def test_the_sender_sends_what_was_computed_by_hand(case: tuple[str, str]) -> No
     # ns-3's own step on the way into Reno's recovery (4.5 for a moment) is replaced within the same acknowledgement
     assert [t for t in thresholds if t != 4.5] == THRESHOLDS[case]
     assert (1.0 in windows[1:]) == (case[0] == "tahoe"), "only Tahoe falls back to one segment"
+
+
+@pytest.mark.parametrize("variant", REPEATS)
+def test_duplicates_of_what_a_timeout_sent_twice_are_no_loss(variant: str) -> None:
+    """RFC 6582, 3.2, step 2."""
+    sent, thresholds, _ = trace(variant, "20,20,22,25,28,29,30,31,32,33,34", 60)
+    expected = REPEATED | REPEATS[variant]
+    assert {at: sent[at] for at in expected} == expected
+    assert thresholds[-1] == 5.0
+
+
+def test_duplicates_of_what_tahoe_sent_twice_are_no_loss() -> None:
+    sent, thresholds, _ = trace("tahoe", "20,22,25,29", 60)
+    assert {at: sent[at] for at in GO_BACK} == GO_BACK
+    assert thresholds == [10.0]
+
+
+def test_newreno_leaves_the_first_segment_behind_a_recovery_to_the_timer() -> None:
+    """RFC 6582, 3.2, step 2, and ns-2; ns-3 sends it again. 500: 20 and 21 go with the first two duplicates (RFC 3042); with the third 9 of 10 to 21 are in
+    flight, 4.5. 600: all but 10 come; the last three duplicates leave room for 22, 23 and 24. All to 21 is acknowledged, and 4.72 are room for 25. 22 is lost:
+    three duplicates acknowledge no more than what was out when the recovery began. The timer began at 600."""
+    sent, _, _ = trace("newreno", "10,22")
+    expected = {600: [22, 23, 24, 25], 1600: [22]}
+    assert {at: numbers for at, numbers in sent.items() if 600 <= at <= 1600} == expected
 
 
 @pytest.mark.parametrize(("lost", "segments"), LATE)
@@ -161,6 +203,18 @@ def test_every_segment_arrives_after_any_loss(variant: str, lost: str) -> None:
     for n in map(int, lost.split(",")):
         assert numbers.count(n) >= 2
     assert len(numbers) <= 40 + 20
+
+
+@pytest.mark.parametrize("k", [21, 25, 40])
+def test_marks_and_losses_for_seconds_leave_the_link_full_and_most_packets_whole(k: int) -> None:
+    """Ten flows of NewReno, five with ECN, over RED at 10 Mb/s. In congestion avoidance a window of W packets loses one of 3/8 W² (Mathis et al. 1997).
+    Ten flows share 25 packets of the path and the k to 3k of the queue: W is 2.5 + k/10 at least, and the share 8/(3 W²): 12.6 % at k = 21, 6.3 % at 40.
+    The start besides, without a threshold, may overshoot by a buffer, 197 packets."""
+    words = ("--queue=golden", "--policy=red", f"--k={k}", "--rate=10000000", "--duration=10")
+    results = json.loads(run("fn-red", *words).stdout)["results"]
+    share = 8 / (3 * (2.5 + k / 10) ** 2)
+    assert results["dropped"] <= share * results["arrived"] + 197
+    assert results["utilisation_percent"] >= 95
 
 
 def test_two_holes_cost_reno_a_second_reduction_and_newreno_one() -> None:

@@ -36,6 +36,14 @@ TypeId TcpModern::GetTypeId() {
   return tid;
 }
 
+/// RFC 6582, 3.2, step 2: `recover`.
+void TcpModern::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
+                           const SequenceNumber32 &oldHead, bool receivedData) {
+  const bool before = m_tcb->m_congState == TcpSocketState::CA_RECOVERY;
+  TcpClassic::ProcessAck(ack, scoreboardUpdated, currentDelivered, oldHead, receivedData);
+  if (!before && m_tcb->m_congState == TcpSocketState::CA_RECOVERY) Repeats();
+}
+
 Ptr<TcpSocketBase> TcpModern::Fork() { return CopyObject<TcpModern>(this); }
 Ptr<TcpSocketBase> TcpTahoe::Fork() { return CopyObject<TcpTahoe>(this); }
 Ptr<TcpSocketBase> TcpReno::Fork() { return CopyObject<TcpReno>(this); }
@@ -43,10 +51,16 @@ Ptr<TcpSocketBase> TcpReno::Fork() { return CopyObject<TcpReno>(this); }
 /// The third duplicate acknowledgement, outside of a recovery.
 bool TcpClassic::Third(const SequenceNumber32 &ack, const SequenceNumber32 &oldHead) const {
   const auto state = m_tcb->m_congState.Get();
-  return ack == oldHead && ack < m_tcb->m_highTxMark && m_dupAckCount + 1 == m_retxThresh &&
+  return ack == oldHead && !Repeated(ack) && ack < m_tcb->m_highTxMark && m_dupAckCount + 1 == m_retxThresh &&
          state != TcpSocketState::CA_LOSS && state != TcpSocketState::CA_RECOVERY &&
          (!m_recoverActive || ack >= m_recover);
 }
+
+bool TcpClassic::Repeated(const SequenceNumber32 &ack) const {
+  return m_repeats && ack <= m_repeatsTo && m_tcb->m_congState != TcpSocketState::CA_RECOVERY;
+}
+
+void TcpClassic::Repeats() { m_repeats = true, m_repeatsTo = m_tcb->m_highTxMark; }
 
 /// The acknowledgement that ends the recovery from a timeout opens the window like any other; ns-3 counts only what it
 /// acknowledges beyond the recovery's end.
@@ -67,6 +81,7 @@ void TcpClassic::CountDuplicates() {
 }
 
 void TcpClassic::ReceivedAck(Ptr<Packet> packet, const TcpHeader &header) {
+  if (header.GetAckNumber() > m_repeatsTo) m_repeats = false;
   const auto state = m_tcb->m_congState.Get();
   const bool repairing = state == TcpSocketState::CA_RECOVERY || state == TcpSocketState::CA_LOSS;
   if (!repairing && header.GetAckNumber() > m_answeredTo) m_answered = false;
@@ -101,10 +116,12 @@ void TcpClassic::ReTxTimeout() {
   if (m_tcb->m_congState != TcpSocketState::CA_LOSS) return;
   if (marked) m_tcb->m_ssThresh = threshold;
   Answered(true);
+  Repeats();
 }
 
 void TcpClassic::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                             const SequenceNumber32 &oldHead, bool receivedData) {
+  receivedData |= Repeated(ack);  // which is no duplicate
   const bool before = m_tcb->m_congState == TcpSocketState::CA_RECOVERY;
   const bool marked = LostInMarkedWindow(ack, scoreboardUpdated, oldHead, receivedData);
   const bool pending = m_tcb->m_ecnState == TcpSocketState::ECN_ECE_RCVD;  // the mark's CWR
@@ -126,7 +143,7 @@ void TcpTahoe::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, u
                           const SequenceNumber32 &oldHead, bool receivedData) {
   Leave(ack, oldHead);
   if (!Third(ack, oldHead)) {
-    TcpSocketBase::ProcessAck(ack, scoreboardUpdated, currentDelivered, oldHead, receivedData);
+    TcpSocketBase::ProcessAck(ack, scoreboardUpdated, currentDelivered, oldHead, receivedData || Repeated(ack));
     return;
   }
   // The steps of ReTxTimeout; the timer starts again and is not doubled.
@@ -145,6 +162,7 @@ void TcpTahoe::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, u
   m_tcb->m_cWndInfl = m_tcb->m_cWnd;
   m_retxEvent.Cancel();
   Answered(true);
+  Repeats();
 }
 
 /// A partial acknowledgement ends the recovery before the buffer is told of it: the buffer would take it that the next hole, to

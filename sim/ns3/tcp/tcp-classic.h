@@ -7,8 +7,11 @@
 
 namespace weirsim {
 
-/// What all share: loss and marks (ECN) in one window are answered by one reduction. In ns-3's socket a third duplicate does nothing after a
-/// mark's reduction, so that the loss waits for the timer, and the timer reduces again; and a mark reduces the window again while a loss is being repaired.
+/// What all share.
+/// Loss and marks (ECN) in one window are answered by one reduction. In ns-3's socket a third duplicate does nothing after a mark's reduction, so that
+/// the loss waits for the timer, and the timer reduces again; and a mark reduces the window again while a loss is being repaired.
+/// Duplicates of what was sent twice show no loss (RFC 6582, 3.2, step 2; ns-2's `bug_fix_`). In ns-3's socket without SACK they do: after a timeout each
+/// false retransmission gives the duplicate that the next one takes for a loss, and the recovery need not end.
 class TcpClassic : public ns3::TcpSocketBase {
  protected:
   /// An echo of a mark in a window whose loss was answered reduces nothing.
@@ -18,6 +21,10 @@ class TcpClassic : public ns3::TcpSocketBase {
   void ProcessAck(const ns3::SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                   const ns3::SequenceNumber32 &oldHead, bool receivedData) override;
   bool Third(const ns3::SequenceNumber32 &ack, const ns3::SequenceNumber32 &oldHead) const;
+  /// A duplicate that may be of a segment that was sent twice: it acknowledges no more than what was out when that began.
+  bool Repeated(const ns3::SequenceNumber32 &ack) const;
+  /// What is out is sent again, in part or all of it.
+  void Repeats();
   void Leave(const ns3::SequenceNumber32 &ack, const ns3::SequenceNumber32 &oldHead);
   /// The duplicate that shows a loss after a mark's reduction.
   bool LostInMarkedWindow(const ns3::SequenceNumber32 &ack, bool scoreboardUpdated, const ns3::SequenceNumber32 &oldHead, bool receivedData) const;
@@ -35,6 +42,8 @@ class TcpClassic : public ns3::TcpSocketBase {
   bool m_answered = false;           ///< a loss was, up to m_answeredTo
   ns3::SequenceNumber32 m_answeredTo{0};
   bool m_cwrDue = false;
+  bool m_repeats = false;            ///< something was sent again, up to m_repeatsTo
+  ns3::SequenceNumber32 m_repeatsTo{0};
 };
 
 /// ns-3's socket with what TcpClassic has: NewReno, or SACK with its attribute `Sack`.
@@ -44,6 +53,8 @@ class TcpModern : public TcpClassic {
 
  protected:
   ns3::Ptr<ns3::TcpSocketBase> Fork() override;
+  void ProcessAck(const ns3::SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
+                  const ns3::SequenceNumber32 &oldHead, bool receivedData) override;
 };
 
 /// Tahoe (Jacobson 1988): the third duplicate acknowledgement is treated like a timeout, but without backoff: half the

@@ -2,6 +2,7 @@
 //
 //   tcp_trace VARIANT WINDOW LOST[,LOST]… [SEGMENTS [MARKED[,MARKED]…]]    segments of 1000 bytes, counted from 1; 40
 //
+// A segment that is named twice is lost the second time too.
 // With MARKED both ends have ECN, and each of these segments is marked (CE) the first time it comes.
 //
 // "ms send N": segment N goes out; "ms cwr N": it says that the window was reduced; "ms cwnd C T": window and threshold in segments when they change.
@@ -57,26 +58,32 @@ void Mark(Ptr<Packet> frame) {
   frame->AddHeader(ip), frame->AddHeader(ppp);
 }
 
-std::set<uint32_t> numbers(const char *words) {
-  std::set<uint32_t> found;
+std::multiset<uint32_t> numbers(const char *words) {
+  std::multiset<uint32_t> found;
   std::stringstream list(words);
   for (std::string n; std::getline(list, n, ',');) found.insert(std::strtoul(n.c_str(), nullptr, 10));
   return found;
 }
 
-/// Loses each of a set of segments the first time it comes, and marks each of another.
+/// Loses each of a set of segments as often as it is in it, and marks each of another.
 class LoseOnce : public ErrorModel {
  public:
-  std::set<uint32_t> lost, marked;
+  std::multiset<uint32_t> lost, marked;
 
  private:
   bool DoCorrupt(Ptr<Packet> p) override {
     TcpHeader tcp;
     const uint32_t number = numberOf(p, tcp);
-    if (marked.erase(number)) Mark(p);
-    return lost.erase(number) > 0;
+    if (Take(marked, number)) Mark(p);
+    return Take(lost, number);
   }
   void DoReset() override {}
+  static bool Take(std::multiset<uint32_t> &from, uint32_t number) {
+    const auto found = from.find(number);
+    if (found == from.end()) return false;
+    from.erase(found);
+    return true;
+  }
 };
 
 void Sent(Ptr<const Packet> p) {
