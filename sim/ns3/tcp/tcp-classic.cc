@@ -80,7 +80,12 @@ void TcpClassic::CountDuplicates() {
   for (uint32_t n = 1; n < m_retxThresh; ++n) m_txBuffer->AddRenoSack();
 }
 
+bool TcpClassic::EndsDuplicates(const SequenceNumber32 &ack) const {
+  return ack > m_txBuffer->HeadSequence() && (m_tcb->m_congState != TcpSocketState::CA_RECOVERY || ack >= m_recover);
+}
+
 void TcpClassic::ReceivedAck(Ptr<Packet> packet, const TcpHeader &header) {
+  if (!m_sackEnabled && EndsDuplicates(header.GetAckNumber())) m_txBuffer->ResetRenoSack();
   if (header.GetAckNumber() > m_repeatsTo) m_repeats = false;
   const auto state = m_tcb->m_congState.Get();
   const bool repairing = state == TcpSocketState::CA_RECOVERY || state == TcpSocketState::CA_LOSS;
@@ -121,7 +126,7 @@ void TcpClassic::ReTxTimeout() {
 
 void TcpClassic::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                             const SequenceNumber32 &oldHead, bool receivedData) {
-  receivedData |= Repeated(ack);  // which is no duplicate
+  receivedData |= Repeated(ack);  // the base reads it for one thing: with data an acknowledgement is no duplicate
   const bool before = m_tcb->m_congState == TcpSocketState::CA_RECOVERY;
   const bool marked = LostInMarkedWindow(ack, scoreboardUpdated, oldHead, receivedData);
   const bool pending = m_tcb->m_ecnState == TcpSocketState::ECN_ECE_RCVD;  // the mark's CWR
@@ -165,14 +170,8 @@ void TcpTahoe::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, u
   Repeats();
 }
 
-/// A partial acknowledgement ends the recovery before the buffer is told of it: the buffer would take it that the next hole, to
-/// which it has counted a duplicate, is known to be lost, and have it sent again as NewReno does.
-void TcpReno::ReceivedAck(Ptr<Packet> packet, const TcpHeader &header) {
-  const auto ack = header.GetAckNumber();
-  if (m_tcb->m_congState == TcpSocketState::CA_RECOVERY && ack > m_txBuffer->HeadSequence() && ack < m_recover)
-    m_txBuffer->ResetRenoSack();
-  TcpClassic::ReceivedAck(packet, header);
-}
+/// Here a partial acknowledgement ends the recovery too.
+bool TcpReno::EndsDuplicates(const SequenceNumber32 &ack) const { return ack > m_txBuffer->HeadSequence(); }
 
 void TcpReno::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                          const SequenceNumber32 &oldHead, bool receivedData) {

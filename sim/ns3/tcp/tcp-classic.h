@@ -10,17 +10,20 @@ namespace weirsim {
 /// What all share.
 /// Loss and marks (ECN) in one window are answered by one reduction. In ns-3's socket a third duplicate does nothing after a mark's reduction, so that
 /// the loss waits for the timer, and the timer reduces again; and a mark reduces the window again while a loss is being repaired.
-/// Duplicates of what was sent twice show no loss (RFC 6582, 3.2, step 2; ns-2's `bug_fix_`). In ns-3's socket without SACK they do: after a timeout each
-/// false retransmission gives the duplicate that the next one takes for a loss, and the recovery need not end.
+/// Without SACK, a duplicate is counted up to the acknowledgement that ends the recovery, and one of what was sent twice is none (RFC 6582, 3.2, step 2; ns-2's
+/// `bug_fix_`). ns-3's socket keeps a flag for each in its buffer, from there on to the next that is sent; one too many, and each acknowledgement finds
+/// its head flagged, takes it for lost, sends it again, and has a duplicate more. That need not end.
 class TcpClassic : public ns3::TcpSocketBase {
  protected:
-  /// An echo of a mark in a window whose loss was answered reduces nothing.
+  /// An echo of a mark in a window whose loss was answered reduces nothing. What EndsDuplicates drops its flags, before the buffer is told of it.
   void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &header) override;
   /// ns-3's, but that the third duplicate after a mark's reduction starts fast retransmit, with the threshold that the mark has set
   /// (ns-2's `dupack_action` with ECN).
   void ProcessAck(const ns3::SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                   const ns3::SequenceNumber32 &oldHead, bool receivedData) override;
   bool Third(const ns3::SequenceNumber32 &ack, const ns3::SequenceNumber32 &oldHead) const;
+  /// An acknowledgement of new data, behind which duplicates are counted anew: not NewReno's partial one.
+  virtual bool EndsDuplicates(const ns3::SequenceNumber32 &ack) const;
   /// A duplicate that may be of a segment that was sent twice: it acknowledges no more than what was out when that began.
   bool Repeated(const ns3::SequenceNumber32 &ack) const;
   /// What is out is sent again, in part or all of it.
@@ -77,7 +80,7 @@ class TcpReno : public TcpClassic {
 
  protected:
   ns3::Ptr<ns3::TcpSocketBase> Fork() override;
-  void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader &header) override;
+  bool EndsDuplicates(const ns3::SequenceNumber32 &ack) const override;
   void ProcessAck(const ns3::SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                   const ns3::SequenceNumber32 &oldHead, bool receivedData) override;
 };

@@ -1,8 +1,8 @@
-// One TCP connection over a link that loses chosen segments once: prints what the sender sends and its window.
+// One TCP connection over a link that loses chosen segments: prints what the sender sends and its window.
 //
 //   tcp_trace VARIANT WINDOW LOST[,LOST]… [SEGMENTS [MARKED[,MARKED]…]]    segments of 1000 bytes, counted from 1; 40
 //
-// A segment that is named twice is lost the second time too.
+// A segment that is named twice in LOST is lost the second time too.
 // With MARKED both ends have ECN, and each of these segments is marked (CE) the first time it comes.
 //
 // "ms send N": segment N goes out; "ms cwr N": it says that the window was reduced; "ms cwnd C T": window and threshold in segments when they change.
@@ -65,8 +65,8 @@ std::multiset<uint32_t> numbers(const char *words) {
   return found;
 }
 
-/// Loses each of a set of segments as often as it is in it, and marks each of another.
-class LoseOnce : public ErrorModel {
+/// Loses each segment as often as it is among the lost, and marks it as often as among the marked.
+class LoseNamed : public ErrorModel {
  public:
   std::multiset<uint32_t> lost, marked;
 
@@ -119,7 +119,7 @@ int main(int count, char **words) try {
   const auto devices = link.Install(nodes);
   Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.0");
   const auto interfaces = addresses.Assign(devices);
-  const auto model = CreateObject<LoseOnce>();
+  const auto model = CreateObject<LoseNamed>();
   model->lost = numbers(words[3]);
   if (count == 6) model->marked = numbers(words[5]);
   devices.Get(1)->SetAttribute("ReceiveErrorModel", PointerValue(model));
