@@ -139,7 +139,7 @@ def test_newreno_leaves_the_first_segment_behind_a_recovery_to_the_timer() -> No
 
 
 #: 15, 16 and 33 are lost. 600: 17 to 29 give thirteen duplicates. The first two send 30 and 31; with the third 14 of 15 to 31 are in flight, 7, and 15 goes
-#: again; the last three leave room for 32, 33 and 34, the receiver's window. 700: all to 15 is acknowledged: 16 goes again, and 35. 32 and 34, behind what was
+#: again; the last three leave room for 32, 33 and 34, the receiver's window. 700: 30 and 31 give two more duplicates, and the window is full. Then all to 15 is acknowledged: 16 goes again, and 35. 32 and 34, behind what was
 #: out when the recovery began, give two duplicates of 16. 800: all to 32 is acknowledged, which ends it. 33 to 35 are in flight: 36 to 39 in a window of 7.14. 35
 #: gives the first duplicate of 33: 40. 900: 36's the second: 41. 37's the third: 6 of nine are in flight, 3, and 33 goes again. 38 to 40 leave no room.
 #: 1000: 41's does, 42. All to 41 is acknowledged: 3.33, two more.
@@ -147,7 +147,7 @@ TWO_TRIPS = {600: [30, 31, 15, 32, 33, 34], 700: [16, 35], 800: [*range(36, 41)]
 
 
 def test_duplicates_of_one_recovery_are_not_those_of_the_next() -> None:
-    """In ns-3 34's and 35's show that 33 is lost, then its first duplicate does, and so on: 272 segments are sent, for 150."""
+    """In ns-3 34's has 33 sent again when the recovery ends, 35's, the first of 33, begins a recovery that sends it once more, and so on: 272 segments, for 150."""
     sent, thresholds, _ = trace("newreno", "15,16,33", 150)
     assert {at: sent[at] for at in TWO_TRIPS} == TWO_TRIPS
     assert thresholds[-1] == 3.0
@@ -157,8 +157,8 @@ def test_duplicates_of_one_recovery_are_not_those_of_the_next() -> None:
 @pytest.mark.parametrize(("variant", "more"), [("newreno", 0), ("sack", 1)])
 @pytest.mark.parametrize("marks", [0, 2], ids=["no-ecn", "marks"])
 def test_nothing_is_sent_again_that_was_not_lost_but_for_the_timer(variant: str, more: int, marks: int) -> None:
-    """Three to five random losses in one or two windows, sixty times: what NewReno sends again is what a partial acknowledgement names. ns-3's SACK sends a hole
-    again at a partial acknowledgement if the segment behind it was not sent again: of a pair, one more."""
+    """Three to five random losses in the windows of three round trips, sixty times: what NewReno sends again is what the third duplicate or a partial
+    acknowledgement names. ns-3's SACK may send the first hole behind a recovery's end twice: from the scoreboard, and when the next SACK begins its recovery."""
     random = Random(6582)
     without_timer = 0
     for _ in range(60):
@@ -171,7 +171,7 @@ def test_nothing_is_sent_again_that_was_not_lost_but_for_the_timer(variant: str,
         numbers = Counter(n for at in sent.values() for n in at)
         needed = Counter({n: 1 + lost.count(n) for n in range(1, 151)})
         assert needed <= numbers and numbers.total() <= needed.total() + more, (lost, marked)
-    assert without_timer >= 10
+    assert without_timer >= 40
 
 
 @pytest.mark.parametrize(("lost", "segments"), LATE)
