@@ -139,15 +139,15 @@ def test_newreno_leaves_the_first_segment_behind_a_recovery_to_the_timer() -> No
 
 
 #: 15, 16 and 33 are lost. 600: 17 to 29 give thirteen duplicates. The first two send 30 and 31; with the third 14 of 15 to 31 are in flight, 7, and 15 goes
-#: again; the last three leave room for 32, 33 and 34, the receiver's window. 700: 30 and 31 give two more duplicates, and the window is full. Then all to 15 is acknowledged: 16 goes again, and 35. 32 and 34, behind what was
-#: out when the recovery began, give two duplicates of 16. 800: all to 32 is acknowledged, which ends it. 33 to 35 are in flight: 36 to 39 in a window of 7.14. 35
+#: again; the last three leave room for 32, 33 and 34, the receiver's window. 700: 30 and 31 give two more duplicates, and the window is full. Then all to 15 is
+#: acknowledged: 16 goes again, and 35. 32 and 34, behind what was out when the recovery began, give two duplicates of 16. 800: all to 32 is acknowledged, which ends it. 33 to 35 are in flight: 36 to 39 in a window of 7.14. 35
 #: gives the first duplicate of 33: 40. 900: 36's the second: 41. 37's the third: 6 of nine are in flight, 3, and 33 goes again. 38 to 40 leave no room.
 #: 1000: 41's does, 42. All to 41 is acknowledged: 3.33, two more.
 TWO_TRIPS = {600: [30, 31, 15, 32, 33, 34], 700: [16, 35], 800: [*range(36, 41)], 900: [41, 33], 1000: [42, 43, 44]}
 
 
 def test_duplicates_of_one_recovery_are_not_those_of_the_next() -> None:
-    """In ns-3 34's has 33 sent again when the recovery ends, 35's, the first of 33, begins a recovery that sends it once more, and so on: 272 segments, for 150."""
+    """Else 34's has 33 sent again when the recovery ends, 35's, the first of 33, begins a recovery that sends it once more, and so on: 272 segments, for 150."""
     sent, thresholds, _ = trace("newreno", "15,16,33", 150)
     assert {at: sent[at] for at in TWO_TRIPS} == TWO_TRIPS
     assert thresholds[-1] == 3.0
@@ -246,7 +246,7 @@ def test_every_segment_arrives_after_any_loss(variant: str, lost: str) -> None:
 @pytest.mark.parametrize("k", [21, 25, 40])
 def test_marks_and_losses_for_seconds_leave_the_link_full_and_most_packets_whole(k: int) -> None:
     """Ten flows of NewReno, five with ECN, over RED at 10 Mb/s. In congestion avoidance a window of W packets loses one of 3/8 W² (Mathis et al. 1997).
-    Ten flows share 25 packets of the path and the k to 3k of the queue: W is 2.5 + k/10 at least, and the share 8/(3 W²): 12.6 % at k = 21, 6.3 % at 40.
+    Ten flows share 25 packets of the path and the k to 3k of the queue: W is 2.5 + k/10 where the queue holds k, and the share 8/(3 W²): 12.6 % at k = 21, 6.3 % at 40.
     The start besides, without a threshold, may overshoot by a buffer, 197 packets. Only the timer has the receivers get anything twice."""
     words = ("--queue=golden", "--policy=red", f"--k={k}", "--rate=10000000", "--duration=10")
     document = json.loads(run("fn-red", *words).stdout)
