@@ -248,11 +248,11 @@ async def the_count_saturates(dut: Any) -> None:
     bench = await _ready(dut, STYLES["overload"], params)
     model = bench.models[0]
 
-    async def depart(after: int = 0) -> Ruling:
+    async def depart(after: int = 0, held: int = 5000) -> Ruling:
         await bench.cycle(after)
         for _ in range(APART - 2):
             await FallingEdge(dut.clk)
-        return await bench.depart(0, Departing(bench.now - GRANT_NS, 50, 5000))
+        return await bench.depart(0, Departing((bench.now - GRANT_NS) % TIME, 50, held))
 
     await depart()
     await depart(params.interval)
@@ -262,12 +262,77 @@ async def the_count_saturates(dut: Any) -> None:
     while (await depart()).action == DROP:
         pass
     assert model.count == COUNT_MAX
-    for early in (1, 0) * 3:
-        for _ in range(APART):
-            await bench.cycle()
-        await depart(-(model.drop_next.age(bench.now + CYCLE_NS - GRANT_NS) or 0) - early)
-        bench.seen["to the ns"] += (model.drop_before.age(bench.now - CYCLE_NS - GRANT_NS) == 0) and not early
+
+    async def drops_to_the_ns() -> None:
+        for early in (1, 0) * 3:
+            for _ in range(APART):
+                await bench.cycle()
+            await depart(-(model.drop_next.age(bench.now + CYCLE_NS - GRANT_NS) or 0) - early)
+            bench.seen["to the ns"] += (model.drop_before.age(bench.now - CYCLE_NS - GRANT_NS) == 0) and not early
+
+    await drops_to_the_ns()
     assert bench.seen["to the ns"] >= 1, bench.seen
+    # count has stood still for some drops, and so has its distance from lastcount, which the next dropping state begins with
+    await depart(held=0)
+    assert not model.dropping
+    await depart()
+    await depart(params.interval)
+    assert model.dropping and model.count == COUNT_MAX - 1
+    await depart()
+    await drops_to_the_ns()
+    assert bench.seen["to the ns"] >= 3, bench.seen
+
+
+@cocotb.test()
+async def a_drop_next_that_lies_ahead_is_recent(dut: Any) -> None:
+    """An interval that becomes shorter ends a dropping state, and the next one begins before drop_next."""
+    long, short = CodelParams(target=10, interval=1_000_000, mtu=1000), CodelParams(target=10, interval=2000, mtu=1000)
+    bench = await _ready(dut, STYLES["drops_only"], long)
+
+    async def depart(q: int, after: int = 0, sojourn: int = 50) -> Ruling:
+        for n in range(APART - 1):
+            await bench.cycle(0 if n else max(after, 0))
+        return await bench.depart(q, Departing((bench.now - GRANT_NS) % TIME, sojourn, 5000))
+
+    for q in range(QUEUES):
+        model = bench.models[q]
+        await depart(q)
+        await depart(q, long.interval)
+        while model.count < 5:
+            await depart(q, -(model.drop_next.age(bench.now) or 0))
+        await depart(q)  # it is early, so the loop ends and drop_next stands
+        await bench.cycle()
+        await bench.configure(q, short)
+        await depart(q, sojourn=0)
+        await depart(q)
+        assert (model.drop_next.age(bench.now) or 0) < -10 * short.interval
+        await depart(q, short.interval)
+        assert model.dropping and model.count == 4
+        before = bench.seen["drop"]
+        for _ in range(40):
+            await depart(q, bench.rng.randrange(short.interval // 2))
+        assert bench.seen["drop"] > before + 5
+
+
+@cocotb.test()
+async def wake_is_the_next_epoch_also_of_a_first_above_time_alone(dut: Any) -> None:
+    """Two epochs later the time is old and there is nothing to tell."""
+    bench = await _ready(dut, STYLES["mixed"], CodelParams(target=10, interval=1000, mtu=1000))
+    for q in range(QUEUES):
+        for _ in range(2 * APART):
+            await bench.cycle()
+        assert not int(dut.wake_valid.value)
+        await bench.depart(q, Departing((bench.now - GRANT_NS) % TIME, 50, 5000))
+        assert bench.models[q].above and not bench.models[q].dropping
+        for _ in range(2):
+            for _ in range(APART):
+                await bench.cycle()
+            epoch = (bench.now // EPOCH + 1) * EPOCH % TIME
+            assert int(dut.wake_valid.value) and int(dut.wake_payload.value) == epoch
+            await bench.cycle((epoch - bench.now - CYCLE_NS) % TIME)
+            for model in bench.models:
+                model.sweep(bench.now)
+        await bench.cycle()
 
 
 @cocotb.test()

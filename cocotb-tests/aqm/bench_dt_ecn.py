@@ -17,6 +17,8 @@ from golden.red import Verdict
 SEED = int(os.environ["WEIR_SEED"])
 QUEUES = 4
 LATENCY = 10
+#: cycles from the last reason to be awake to the rest (aqm.Resting)
+LINGER = 512
 THRESHOLD = 0x070
 EVIDENCE = ("average", "count", "probability", "idleSlots")
 
@@ -155,3 +157,65 @@ async def a_unit_that_rested_takes_a_configuration(dut: Any) -> None:
             await bench.cycle(bench.rng.randrange(QUEUES))
         for _ in range(LATENCY):
             await bench.cycle(None)
+
+
+async def _awake(bench: Bench) -> int:
+    """Cycles until it rests: `turning` is what it tells while it counts them."""
+    for cycles in range(2 * LINGER):
+        await bench.cycle(None)
+        if not int(bench.dut.turning.value):
+            return cycles
+    raise AssertionError("it does not rest")
+
+
+@cocotb.test()
+async def rests_long_after_the_last_reason_to_be_awake(dut: Any) -> None:
+    """A queue that has selected it, each of them, or words that are copied; a reason that comes again begins anew."""
+    bench = Bench(dut)
+    await bench.start()
+    rng = bench.rng
+    reasons = [(0, 1), *((1 << q, 0) for q in range(QUEUES)), (9, 1)]
+    for _ in range(4):
+        for selected, copying in reasons:
+            for lasts in (1, rng.choice([2, 50, LINGER, LINGER + 60])):
+                dut.selected.value, dut.copying.value = selected, copying
+                for _ in range(lasts):
+                    await bench.cycle(None)
+                if selected:
+                    for _ in range(5):
+                        await bench.cycle(rng.choice([q for q in range(QUEUES) if selected >> q & 1]))
+                    for _ in range(LATENCY):
+                        await bench.cycle(None)
+                dut.selected.value, dut.copying.value = 0, 0
+                if rng.random() < 0.5:
+                    for _ in range(rng.randrange(LINGER - 2)):
+                        await bench.cycle(None)
+                        assert int(dut.turning.value), "it does not linger"
+                    dut.selected.value, dut.copying.value = selected, copying
+                    await bench.cycle(None)
+                    dut.selected.value, dut.copying.value = 0, 0
+                cycles = await _awake(bench)
+                assert LINGER <= cycles <= LINGER + 2, f"{selected=} {copying=}: rests after {cycles} cycles"
+
+
+@cocotb.test()
+async def shows_nothing_while_it_rests(dut: Any) -> None:
+    """Neither verdicts of requests that are not its queues', nor that anything moves."""
+    bench = Bench(dut)
+    await bench.start()
+    dut.selected.value, dut.copying.value = 0, 0
+    await _awake(bench)
+    dut.request_valid.value = 1
+    for _ in range(100):
+        dut.request_payload_queue.value = bench.rng.randrange(QUEUES)
+        await FallingEdge(dut.clk)
+        for port in (
+            dut.verdict_valid,
+            dut.departureVerdict_valid,
+            dut.busy,
+            dut.wake_valid,
+            dut.tick_valid,
+            dut.turning,
+        ):
+            assert not int(port.value)
+        assert not int(dut.stall.value)

@@ -326,6 +326,26 @@ async def the_acceleration_is_used_a_fixed_number_of_packets_later(dut: Any) -> 
 
 
 @cocotb.test()
+async def of_rates_that_are_far_apart_the_larger_is_left(dut: Any) -> None:
+    """A window of one packet, with rates that differ by more places than their difference has bits."""
+    bench = Bench(dut, SEED + 9)
+    await bench.start()
+    rng = bench.rng
+    for _ in range(12):
+        await bench.configure(plausible, quadratic=True, size=1)
+        for turn in range(8):
+            gap = 1 << rng.randrange(18, 32) if turn % 2 else 1
+            for _ in range(PERIOD):
+                now = (bench.now + gap) % TIME
+                request = bench.arrival(1, 0, 0.0)
+                bench.now = now
+                await bench.cycle(replace(request, now_ns=now, length=rng.randrange(14, 16384)))
+                await bench.wait(3)
+        await bench.wait(LATENCY + 3)
+    assert bench.seen["lead"] > 5000, bench.seen
+
+
+@cocotb.test()
 async def the_largest_window_runs_round(dut: Any) -> None:
     bench = Bench(dut, SEED + 6)
     await bench.start()

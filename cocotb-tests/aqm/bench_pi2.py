@@ -224,10 +224,10 @@ class Bench(PiBench):
         self.gone -= 1
         request = departure = emptied = None
         queue = rng.randrange(QUEUES)
-        if self.wait <= 0 and queue != hold:
+        if self.wait <= 0 and queue != hold and self.selected >> queue & 1:
             request, self.wait = self.request(queue), rng.choice(style.gaps)
         queue = rng.randrange(QUEUES)
-        if self.gone <= 0 and rng.random() < style.departures and queue != hold:
+        if self.gone <= 0 and rng.random() < style.departures and queue != hold and self.selected >> queue & 1:
             departure, self.gone = self.departure(queue), 4
             self.on_leave(departure)
         if rng.random() < style.emptied:
@@ -306,3 +306,18 @@ async def hostile_registers(dut: Any) -> None:
 @cocotb.test()
 async def time_wraps(dut: Any) -> None:
     await _run(dut, "time_wraps", 3, 40000)
+
+
+@cocotb.test()
+async def queues_of_other_policies_have_neither_ticks_nor_partners(dut: Any) -> None:
+    """Also with the delay that they left behind, and with registers that name each other."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    # what leaves, leaves a delay
+    style = replace(STYLES["random_gaps"], emptied=0.0)
+    for selected in (0b1111, 0b0111, 0b1011, 0b1101, 0b1110, 0b0101) * 3:
+        dut.selected.value = bench.selected = selected
+        bench.event = bench.n
+        await bench.phase(style, 1000)
+    assert bench.seen["ticks"] > 50 and bench.seen["coupled tick"]
+    assert bench.seen["L paired", False] > 50 and bench.seen["L paired", True] > 50

@@ -13,6 +13,8 @@ from golden.pi import NS_MAX, TIME, Gain, effective
 from golden.pie import DEFAULTS, Pie, PieParams
 from pi_bench import CYCLE_NS, LATENCY, QUEUES, SEED, Departure, PiBench, Request, any_bits, any_gain
 
+#: cycles from the last reason to be awake to the rest (aqm.Resting)
+LINGER = 512
 WORDS = {"ecn": 0x0B0, "interval": 0x0B4, "target": 0x0B8, "alpha": 0x0BC, "beta": 0x0C0, "burst": 0x0C4}
 WORDS |= {"ecn_max": 0x0C8, "bypass": 0x0CC}
 
@@ -333,6 +335,32 @@ async def queues_of_other_policies_have_no_ticks(dut: Any) -> None:
     await bench.start()
     await bench.phase(STYLES["random_gaps"], 3000)
     assert bench.seen["ticks"] > 10
+
+
+@cocotb.test()
+async def a_delay_that_a_queue_left_behind_keeps_it_awake(dut: Any) -> None:
+    """The queue may still become empty, and that has to be seen; `turning` tells whether the unit rests."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    for q in range(QUEUES):
+        await bench.configure(q, DEFAULTS, clear=True)
+    for q in range(QUEUES):
+        dut.selected.value = bench.selected = (1 << QUEUES) - 1
+        bench.event = bench.n
+        await bench.rest(100)
+        await bench.cycle(departure=Departure(q, 20_000, 5))
+        dut.selected.value = bench.selected = dut.copying.value = 0
+        bench.event = bench.n
+        for _ in range(2 * LINGER):
+            await bench.cycle()
+            assert int(dut.turning.value), "it rests"
+        await bench.cycle(emptied=q)
+        for _ in range(LINGER):
+            await bench.cycle()
+            assert int(dut.turning.value), "it does not linger"
+        await bench.rest(8)
+        assert not int(dut.turning.value), "it does not rest"
+        assert not any(m.delay.ns for m in bench.models)
 
 
 @cocotb.test()

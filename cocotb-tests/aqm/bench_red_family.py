@@ -18,7 +18,7 @@ import bench_red_policy
 from bench_red_policy import COUNT_STAGE, LATENCY, RED
 from golden.ared import LEAST_NS, AredParams, MaxP
 from golden.ewma import Ewma
-from golden.isred import CERTAIN, GAIN, QUEUE, WITHOUT_WAIT, IsredParams, Rise
+from golden.isred import AVERAGE, CERTAIN, GAIN, QUEUE, WITHOUT_WAIT, IsredParams, Rise
 from golden.params import RedParams, scaled
 from golden.red import BAND, Red, Verdict
 from policy_bench import (
@@ -583,6 +583,46 @@ async def a_saturated_g_of_red_does_not_leak_into_mode_2(dut: Any) -> None:
         await bench.cycle(Request(1, bench.now, 9216, 9216 * q, q, q, 0, 0xFFFFFF))
         await bench.rest(11)
     assert bench.seen["isred", GAIN, QUEUE, False] >= 39 and bench.seen["isred", GAIN, QUEUE, True] >= 39
+
+
+@cocotb.test()
+async def times_and_slopes_have_ends(dut: Any) -> None:
+    """2^36 ns after the last arrival there is no rate; slope·Δt with more bits than any rise is more than that."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    gaps = (200, 1 << 35, (1 << 36) - 1, 1 << 36, (1 << 36) + 1, (1 << 36) + 200, (1 << 40) + 200, 1 << 47)
+    for source in (AVERAGE, QUEUE):
+        for mantissa, exponent in ((0, 0), (1, 0), (1, 30), (1 << 17, 0), (1 << 17, 33), (1 << 17, 44), (1 << 17, 63)):
+            isred = IsredParams(CERTAIN, source, mantissa, exponent)
+            await bench.run_policy(1, ISRED, RED_PARAMS, 1, isred, AredParams())
+            for gap in gaps:
+                await _arrival(bench, 6)
+                bench.jump(gap - 16 * CYCLE_NS)
+                await _arrival(bench, 14)
+                bench.jump(1 << 20)
+    assert bench.seen["rapid", True] > 20 and bench.seen["rapid", False] > 20
+
+
+@cocotb.test()
+async def the_earliest_deadline_is_told_where_time_wraps(dut: Any) -> None:
+    """Two deadlines behind the wrap, and one before it, which lies between them in the order of queues."""
+    bench = Bench(dut, SEED)
+    await bench.start()
+    bench.copy_now_and_then()
+    bench.jump((TIME - 60_000 - bench.now) % TIME)
+    for q, interval in ((1, 100_000), (2, 40_000), (3, 90_000)):
+        ared = replace(ARED_PARAMS, interval=interval)
+        await bench.run_policy(q, ARED, RED_PARAMS, 1, IsredParams(), ared)
+        await bench.cycle(Request(q, bench.now, 1000, 14_000, 14, 14, 0, 0xFFFFFF))
+        await bench.rest(15)
+    for n, left in enumerate((40_000, 40_000, 11_000)):
+        await bench.rest(LATEST)
+        wake = _wake(dut)
+        assert wake is not None and len(bench.ticks) == n
+        assert 0 < (wake - bench.now) % TIME <= left
+        bench.jump((wake - bench.now) % TIME - 2 * CYCLE_NS)
+    await bench.rest(LATEST)
+    assert [q for q, _, _ in bench.ticks] == [2, 2, 3]
 
 
 @cocotb.test()

@@ -315,7 +315,15 @@ def test_what_is_ce_already_counts_as_marked_with_ecn_only() -> None:
 
 # ---- the RTL
 
-CASES = [*STYLES, "reset_and_clear", "the_count_saturates", "arrivals_are_accepted", "a_rest_of_days"]
+CASES = [
+    *STYLES,
+    "reset_and_clear",
+    "the_count_saturates",
+    "a_drop_next_that_lies_ahead_is_recent",
+    "wake_is_the_next_epoch_also_of_a_first_above_time_alone",
+    "arrivals_are_accepted",
+    "a_rest_of_days",
+]
 
 
 @pytest.mark.parametrize("case", CASES)

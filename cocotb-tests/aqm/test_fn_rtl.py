@@ -13,6 +13,7 @@ CASES = [
     "hostile_registers_and_arrivals",
     "time_wraps",
     "the_acceleration_is_used_a_fixed_number_of_packets_later",
+    "of_rates_that_are_far_apart_the_larger_is_left",
     "the_largest_window_runs_round",
     "changes_of_the_window_restart_it_and_others_do_not",
     "the_count_saturates",

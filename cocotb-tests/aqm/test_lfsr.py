@@ -10,6 +10,7 @@ CASES = [
     "draws_equal_the_model_from_reset",
     "draw_holds_until_it_is_taken",
     "seeds_start_again_and_zero_is_replaced",
+    "of_seeds_in_successive_cycles_the_last_counts",
     "fixed_value_answers_while_the_state_advances",
 ]
 

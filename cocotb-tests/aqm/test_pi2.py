@@ -6,7 +6,13 @@ import pytest
 
 from harness import run_bench
 
-CASES = ["mixed_queues_every_4_cycles", "random_gaps", "hostile_registers", "time_wraps"]
+CASES = [
+    "mixed_queues_every_4_cycles",
+    "random_gaps",
+    "hostile_registers",
+    "time_wraps",
+    "queues_of_other_policies_have_neither_ticks_nor_partners",
+]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -16,6 +16,7 @@ CASES = [
     "applies_around_a_deadline",
     "reset_forgets_everything",
     "queues_of_other_policies_have_no_ticks",
+    "a_delay_that_a_queue_left_behind_keeps_it_awake",
     "default_parameters_over_a_minute",
 ]
 

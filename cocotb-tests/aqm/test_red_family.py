@@ -19,6 +19,8 @@ CASES = [
     "ticks_that_were_missed_are_not_made_up_for",
     "a_change_of_policy_keeps_nothing",
     "a_saturated_g_of_red_does_not_leak_into_mode_2",
+    "times_and_slopes_have_ends",
+    "the_earliest_deadline_is_told_where_time_wraps",
     "every_apply_moment_of_a_tick_is_safe",
     "every_request_moment_of_a_tick_is_seen_whole",
     "reset_starts_the_deadlines_anew",

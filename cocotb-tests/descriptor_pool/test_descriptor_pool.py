@@ -19,12 +19,18 @@ PATIENCE = 12
 @cocotb.test()
 @cocotb.parametrize(take=[0.9, 0.3], give=[0.02, 0.3, 0.9])
 async def never_hands_out_one_that_is_in_use(dut: Any, take: float, give: float) -> None:
+    """Nor does it ever tell another count than that of those that are left."""
     rng = seeded(f"use {take} {give}")
     await start(dut, take_ready=0, give_valid=0)
     used: list[int] = []
-    taken = waited = 0
+    taken = waited = both = 0
+    free = DESCRIPTORS
     for cycle in range(5000):
         await RisingEdge(dut.clk)
+        assert int(dut.count.value) == free, f"cycle {cycle}: {free} are free"
+        goes = int(dut.take_valid.value) and int(dut.take_ready.value)
+        comes = int(dut.give_valid.value)
+        free, both = free + comes - goes, both + (comes and goes)
         if dut.take_valid.value == 1:
             waited = 0
             if dut.take_ready.value == 1:
@@ -40,7 +46,7 @@ async def never_hands_out_one_that_is_in_use(dut: Any, take: float, give: float)
         if used and rng.random() < give:
             dut.give_valid.value = 1
             dut.give_payload.value = used.pop(rng.randrange(len(used)))
-    assert taken > 500
+    assert taken > 500 and both > 5
 
 
 @cocotb.test()

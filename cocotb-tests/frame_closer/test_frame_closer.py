@@ -163,5 +163,47 @@ async def gives_the_receiver_whole_or_closed_frames_at_any_moment_of_reset(dut: 
     assert closed > 20 and clean > 2, (closed, clean, cycle())
 
 
+@cocotb.test()
+@cocotb.parametrize(gap=[0.0, 0.6], stall=[0.0, 0.6])
+async def is_busy_while_a_beat_is_inside_or_a_frame_open_at_a_reset(dut: Any, gap: float, stall: float) -> None:
+    """From the first cycle after a reset on, in which the next frame may already come."""
+    bench = await Bench(dut, f"busy {gap} {stall}", gap, stall).start()
+    seen = {"closing": 0, "only a beat that waits": 0, "idle": 0}
+
+    async def watch() -> None:
+        inside, is_open, closing = 0, False, False
+        while True:
+            await RisingEdge(dut.clk)
+            given, taken = (
+                int(valid.value) and int(ready.value)
+                for valid, ready in ((dut.s_axis_tvalid, dut.s_axis_tready), (dut.m_axis_tvalid, dut.m_axis_tready))
+            )
+            if not int(dut.rst.value):
+                if inside or closing:
+                    assert int(dut.busy.value), f"{inside} beats inside, {closing=}"
+                elif not int(dut.s_axis_tvalid.value):
+                    assert not int(dut.busy.value)
+                    seen["idle"] += 1
+                seen["closing"] += closing and not int(dut.m_axis_tvalid.value)
+                seen["only a beat that waits"] += inside > 0 and not int(dut.m_axis_tvalid.value)
+            if taken:
+                is_open = not int(dut.m_axis_tlast.value)
+            inside += given - int(taken and not closing)
+            closing = closing and not taken
+            if int(dut.rst.value):
+                inside, closing = 0, is_open
+
+    cocotb.start_soon(watch())
+    for _ in range(60):
+        bench.send(6, 60)
+        await ClockCycles(dut.clk, bench.rng.randrange(1, 40))
+        if bench.rng.random() < 0.5:
+            await bench.idle()
+        await bench.reset(bench.rng.randrange(1, 4))
+        bench.send(1, 20)
+        await bench.idle()
+    assert all(n > 5 for n in seen.values()), seen
+
+
 def test_frame_closer() -> None:
     run_bench("FrameCloser", "test_frame_closer")

@@ -245,8 +245,8 @@ async def accepts_every_header_length_of_ipv4_from_five(dut: Any) -> None:
             for ethertype in (b"\x08\x00", b"\x86\xdd"):
                 head = bytes(12) + tags + ethertype + bytes([first, bench.rng.randrange(256)])
                 end = len(head) - 2 + (40 if ethertype == b"\x86\xdd" else 4 * (first & 15))
-                length = max(len(head), end + bench.rng.choice((-1, 0, 1)))
-                frames.append(head + bench.rng.randbytes(length - len(head)))
+                for beyond in (-1, 0, 1) if first >> 4 == 4 else [bench.rng.choice((-1, 0, 1))]:
+                    frames.append(head + bench.rng.randbytes(max(0, end + beyond - len(head))))
     await bench.run_and_check(frames)
 
 
@@ -354,6 +354,23 @@ async def writes_nothing_beyond_the_longest_frame(dut: Any, max_frame: int) -> N
     limit = min(max_frame, MAX_FRAME)
     lengths = [limit + n for n in range(-18, 35)] if limit < 2000 else [limit - 1, limit, limit + 1, limit + 84]
     await bench.run_and_check([bench.rng.randbytes(length) for length in lengths], config)
+
+
+@cocotb.test()
+@cocotb.parametrize(max_frame=[64, 68, 72, 80, 9216])
+async def writes_no_last_word_without_bytes_beyond_the_longest_frame(dut: Any, max_frame: int) -> None:
+    """A frame of whole beats and a last one with no byte at all: bad, and no longer than it was."""
+    bench = await Bench(dut, f"no bytes {max_frame}").start()
+    config = Config.random(bench.rng, max_frame)
+    config.drive(dut)
+    await ClockCycles(dut.clk, 2)
+    for beats in range(max_frame // 8 - 3, max_frame // 8 + 4):
+        frame = beats_of(bench.rng.randbytes(8 * beats), bench.rng)
+        frame[-1]["tkeep"] = 0
+        bench.source.queue.extend(frame)
+    await bench.idle()
+    assert all(received.end[1]["kind"] == BAD for received in bench.received)
+    bench.check(split(bench.source.sent), config)
 
 
 @cocotb.test(skip=os.environ.get("WAVES", "0") not in ("", "0"))  # too long for a dump

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,19 @@ def test_waves_are_dumped_on_demand(out: Path, folder: Path, monkeypatch: pytest
     toy()
     (dump,) = (folder / "build" / "sim" / "Toy-internals-waves" / "runs").glob("*/dump.vcd")
     assert "hidden" in dump.read_text()
+
+
+CASES = [t for t in sorted((harness.ROOT / "cocotb-tests").rglob("test_*.py")) if "testcase=case" in t.read_text()]
+
+
+@pytest.mark.parametrize("starter", CASES, ids=lambda path: path.stem)
+def test_every_test_of_a_bench_whose_cases_are_listed_is_started(starter: Path) -> None:
+    """A test that its list does not name would pass for ever."""
+    text = starter.read_text()
+    (bench,) = {*re.findall(r'run_bench\(\s*[\w"]+, "(bench_\w+)"', text)}
+    tests = re.findall(r"^@cocotb.test\(.*\)\nasync def (\w+)", (starter.parent / f"{bench}.py").read_text(), re.M)
+    assert tests and [test for test in tests if f'"{test}"' not in text] == []
+
+
+def test_benches_with_listed_cases_are_found() -> None:
+    assert len(CASES) > 5
