@@ -120,7 +120,7 @@ waves: $(VENV) $(RTL) $(LIB) ## waveform of a bench: T=<unit>; without T the lis
 	@$(PY) scripts/waves.py $(T)
 
 docs: $(VENV) $(RTL) ## the site: build/site/index.html
-	@$(PY) -m mkdocs build --quiet --strict
+	@$(PY) -m mkdocs build --strict > build/docs.log 2>&1 || { grep -v '^INFO' build/docs.log; exit 1; }
 	@echo "build/site/index.html"
 
 clean: ## remove build/ (the Python environment stays)

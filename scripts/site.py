@@ -11,14 +11,26 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCS = ROOT / "docs"
 REGISTERS = ROOT / "build" / "rtl" / "weir_regs.md"
 
-# Pages in the order in which a frame, then a person meets them; others follow by name.
-FIRST = ["index.md", "architecture.md", "policies.md", "registers.md"]
-MODULES = ["core", "ingress", "frame", "buffer", "admit", "trim", "drop-tail", "dt-ecn", "red", "ewma"]
-MODULES += ["isred", "ared", "fn", "pie", "codel", "pi2", "lfsr", "queues", "schedule", "release"]
-MODULES += ["shape", "egress", "rewrite", "frame-closer", "csr", "uart", "counters", "trace"]
+# The menus of the site. A page that is named nowhere follows by itself: guide-* in the first, others at the end of Reference.
+# A name without a page ends the build.
+GUIDES = ["guide-first-minutes", "guide-tuning-red", "guide-counters", "guide-board"]
+REFERENCE = ["architecture", "policies", "weirctl", "weir-sim", "libweir", "registers", "policy-registers"]
+REFERENCE += ["register-protocol", "jumbo", "names", "adding-a-policy", "formal"]
+HARDWARE = ["boards", "netfpga", "packaging"]
+EXPERIMENTS = ["ns3", "reproduce", "reproduced"]
+
+# Pages of modules/, in the order in which a frame meets them; those not named follow by name.
+BLOCKS = {
+    "Data path": ["core", "ingress", "buffer", "admit", "trim", "queues", "schedule", "shape", "release", "egress"]
+    + ["rewrite", "frame-closer"],
+    "Policies": ["dt-ecn", "red", "ewma", "isred", "ared", "fn", "pie", "codel", "pi2", "lfsr"],
+    "Jumbo frames": ["unpack", "spacing", "transit", "merge", "pack"],
+    "Host": ["csr", "counters", "trace", "uart", "pcie"],
+    "Lines": ["mac-10g", "mac-1g", "si5324"],
+    "Simulation": ["model"],
+}
 
 
 def title(page: Path) -> str:
@@ -27,21 +39,35 @@ def title(page: Path) -> str:
     return heading[1].partition(":")[0] if heading else page.stem
 
 
+def navigation(docs: Path) -> list[dict[str, Any]]:
+    """The menus, for mkdocs. `docs` is the folder of the pages."""
+
+    def entries(names: list[str], folder: str = "") -> list[dict[str, Any]]:
+        paths = [f"{folder}{name}.md" for name in names]
+        return [{"Registers" if path == "registers.md" else title(docs / path): path} for path in paths]
+
+    def others(folder: str, named: list[str]) -> list[str]:
+        return sorted({page.stem for page in (docs / folder).glob("*.md")} - set(named))
+
+    more = others("", ["index", *GUIDES, *REFERENCE, *HARDWARE, *EXPERIMENTS])
+    guides = [name for name in more if name.startswith("guide-")]
+    blocks = [{group: entries(names, "modules/")} for group, names in BLOCKS.items()]
+    rest = others("modules", sum(BLOCKS.values(), []))
+    return [
+        {"Getting started": entries(GUIDES + guides)},
+        {"Reference": entries(REFERENCE + [name for name in more if name not in guides])},
+        {"Hardware": entries(HARDWARE)},
+        {"Experiments": entries(EXPERIMENTS)},
+        {"Blocks": blocks + entries(rest, "modules/")},
+    ]
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Builds the navigation."""
-
-    def order(page: Path) -> tuple[int, str]:
-        return (MODULES.index(page.stem) if page.stem in MODULES else len(MODULES), page.stem)
-
-    nav: list[dict[str, Any]] = [{"Weir": "index.md"}]
-    if (DOCS / "architecture.md").is_file():
-        nav.append({title(DOCS / "architecture.md"): "architecture.md"})
-    nav.append({"Registers": "registers.md"})
-    modules = sorted((DOCS / "modules").glob("*.md"), key=order)
-    if modules:
-        nav.append({"Blocks": [{title(page): f"modules/{page.name}"} for page in modules]})
-    nav += [{title(page): page.name} for page in sorted(DOCS.glob("*.md")) if page.name not in FIRST]
-    config.nav = nav
+    """Sets the navigation."""
+    try:
+        config.nav = [{"Home": "index.md"}, *navigation(Path(config.docs_dir))]
+    except FileNotFoundError as error:
+        raise PluginError(f"scripts/site.py names {error.filename}, which does not exist") from None
     return config
 
 

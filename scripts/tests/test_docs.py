@@ -1,0 +1,68 @@
+"""`make docs`: a broken link, a broken anchor or a page in no menu ends it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """What `make docs` needs, in a folder of its own."""
+    for path in ("Makefile", "mkdocs.yml", "scripts/site.py", "build/rtl/weir_regs.md"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, tmp_path / path)
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    return tmp_path
+
+
+def docs(project: Path) -> tuple[int, str]:
+    """Exit code and output of `make docs`, without the steps before it."""
+    command = ["make", "-s", "-o", ".venv/stamp", "-o", "build/stamps/rtl", "docs"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout
+
+
+def append(page: Path, text: str) -> None:
+    page.write_text(f"{page.read_text()}\n{text}\n")
+
+
+def test_the_site_has_every_page_in_a_menu(project: Path) -> None:
+    (project / "docs" / "new.md").write_text("# A page: that nobody listed\n")
+    (project / "docs" / "guide-new.md").write_text("# A guide that nobody listed\n")
+    (project / "docs" / "modules" / "new.md").write_text("# A block\n")
+    assert docs(project) == (0, "build/site/index.html\n")
+    menus = (project / "build" / "site" / "index.html").read_text().partition('role="main"')[0]
+    linked = re.findall(r'<a href="([\w/-]+)\.html" class="(?:dropdown-item|nav-link)', menus)
+    pages = {str(path.relative_to(project / "docs").with_suffix("")) for path in (project / "docs").rglob("*.md")}
+    assert pages | {"registers"} == set(linked) | {"index"} and len(linked) == len(set(linked))
+    assert len(re.findall(r'<li class="nav-item', menus)) < 12, "the bar has room for a dozen"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("[a page](absent.md)", "absent.md"),
+        ("[a section](weirctl.md#absent)", "#absent"),
+        ("[a section of this page](#absent)", "#absent"),
+    ],
+)
+def test_a_broken_link_ends_the_build(project: Path, wrong: str, said: str) -> None:
+    append(project / "docs" / "libweir.md", wrong)
+    code, output = docs(project)
+    assert code != 0
+    assert "libweir.md" in output and said in output and "INFO" not in output
+
+
+def test_a_page_that_a_menu_names_has_to_be_there(project: Path) -> None:
+    (project / "docs" / "modules" / "trace.md").unlink()
+    code, output = docs(project)
+    assert code != 0 and "trace.md" in output
