@@ -1,4 +1,4 @@
-"""`make docs`: a broken link, a broken anchor or a page in no menu ends it."""
+"""`make docs`: a broken link, a broken anchor or a page in no menu ends it. Commands that pages show exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import waves
+
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.fixture
@@ -66,3 +69,8 @@ def test_a_page_that_a_menu_names_has_to_be_there(project: Path) -> None:
     (project / "docs" / "modules" / "trace.md").unlink()
     code, output = docs(project)
     assert code != 0 and "trace.md" in output
+
+
+def test_the_benches_of_make_waves_are_there() -> None:
+    named = [(page.name, unit) for page in PAGES for unit in re.findall(r"make waves T=([\w-]+)", page.read_text())]
+    assert len(named) > 10 and [wrong for wrong in named if wrong[1] not in waves.benches()] == []
