@@ -239,7 +239,7 @@ def test_doctor_finds_a_well_device_well(ctl: Any) -> None:
     assert (
         code == 0
         and all(line.startswith(("ok ", "note ")) for line in out.splitlines())
-        and len(out.splitlines()) == 10
+        and len(out.splitlines()) == 11
     )
     assert {v["state"] for v in json.loads(ctl("-j", "doctor")[1]).values()} <= {"ok", "note"}
 
@@ -264,6 +264,27 @@ def test_doctor_finds_what_is_wrong(every: FakeCore, capsys: pytest.CaptureFixtu
     out = capsys.readouterr().out
     assert said in " ".join(line for line in out.splitlines() if line.startswith("wrong"))
     assert "the device's time stands still" in out  # this core has no clock
+
+
+@pytest.mark.parametrize(
+    ("mode", "spacing", "merging", "said"),
+    [
+        ("split", "1ms", {1: "flow", 3: "class"}, ("note", "merging is on (queue 1, 3), but nothing is merged while")),
+        ("split", 0, {1: "flow"}, ("ok", "merging is on (queue 1), and nothing keeps")),
+        ("transit", 0, {1: "class"}, ("ok", "merging is on (queue 1), and nothing keeps")),
+        ("split", "1ms", {}, ("ok", "no queue merges")),
+    ],
+)
+def test_doctor_tells_that_nothing_is_merged_while_packets_are_spaced(
+    every: FakeCore, capsys: pytest.CaptureFixture[str], mode: str, spacing: Any, merging: Any, said: tuple[str, str]
+) -> None:
+    device = weir.Device(every)
+    device.jumbo(mode, spacing=spacing)
+    for queue, how in merging.items():
+        device.merge(queue, how)
+    main(["-j", "doctor"], device)
+    found = json.loads(capsys.readouterr().out)["merging"]
+    assert found["state"] == said[0] and found["what"].startswith(said[1])
 
 
 def test_doctor_finds_a_register_that_forgets(register_map: RegisterFile, capsys: pytest.CaptureFixture[str]) -> None:

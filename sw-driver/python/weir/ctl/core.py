@@ -33,6 +33,7 @@ weirctl split on [spacing TIME|off] …      each packet then arrives by itself
 weirctl split off|transit [ethertype 0x88B5] [protocol 253] [form l2|l3] [tick 6]
 
 spacing: each waits for as long as it came after the first of its jumbo frame, where that was built, TIME at most, e.g. 1ms.
+While it is on nothing is merged, also no packets that came alone.
 transit: the packets of a jumbo frame are stored as packets, but decided about, queued and sent together.
 ethertype, protocol: of jumbo frames in both directions; form and tick: of those that `merge` builds, the tick log2 of the
 spacing's unit in ns.
@@ -45,7 +46,7 @@ weirctl merge N class [jfet 100us] [max_bytes 9216] [max_sum 8960] [max_count 44
 
 flow: packets of one flow that wait in queue N leave in one jumbo frame. class: packets of one class (`weirctl match`) wait
 for each other, jfet after the first came at most. max_bytes of the jumbo frame, max_sum of its IP packets, max_count packets.
-A change closes the groups that wait.
+A change closes the groups that wait. Nothing is merged while `split` has a spacing.
 """
 MATCH_HELP = """\
 weirctl match show                         which packets may be merged with which; -j: JSON

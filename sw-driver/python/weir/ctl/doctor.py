@@ -109,6 +109,18 @@ def _queues(device: weir.Device) -> Finding:
     return Finding("ok", "every queue's configuration is one that libweir would write")
 
 
+def _merging(device: weir.Device) -> Finding:
+    """While packets that are split wait for their spacing nothing is merged (docs/modules/spacing.md)."""
+    merging = [str(q) for q in range(device.capabilities.queues) if device.merge(q)["mode"] != "off"]
+    if not merging:
+        return Finding("ok", "no queue merges")
+    jumbo = device.jumbo()
+    if jumbo["mode"] == "split" and jumbo["spacing"]:
+        return Finding("note", f"merging is on (queue {', '.join(merging)}), but nothing is merged while packets that are split wait for "
+                               "their spacing; `weirctl split on spacing off`, or `weirctl merge N off`")  # fmt: skip
+    return Finding("ok", f"merging is on (queue {', '.join(merging)}), and nothing keeps packets from it")
+
+
 def _windows(device: weir.Device) -> Finding:
     """FN's windows share a pool."""
     taken = []
@@ -153,7 +165,7 @@ def _losses(device: weir.Device) -> Finding:
 
 EXAMINATIONS: tuple[tuple[str, Callable[[weir.Device], Finding]], ...] = (
     ("line", _line), ("registers", _scratch), ("clock", _clock), ("state", _state), ("cells", _cells), ("queues", _queues),
-    ("windows", _windows), ("counters", _identity), ("losses", _losses),
+    ("windows", _windows), ("merging", _merging), ("counters", _identity), ("losses", _losses),
 )  # fmt: skip
 
 
