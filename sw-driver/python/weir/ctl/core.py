@@ -64,8 +64,8 @@ weirctl mred N off
 weirctl mred N low 0.025 high 0.5
 
 Of queues with red, isred or ared, for jumbo frames in transit (`split transit`): the one that is selected is spared, and
-the one nearest the head loses a share of its packets (with ecn they are marked): low at min, high at max. Give it again
-after a change of min or max.
+the one nearest the head loses a share of its packets (with ecn they are marked): low at min, high at max. The slope between
+them follows when the queue's min or max change.
 """
 RESET_HELP = """\
 weirctl reset                              datapath, queues and counters start anew; the configuration stays
