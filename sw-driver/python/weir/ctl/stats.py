@@ -15,7 +15,7 @@ from .words import Words, seconds
 
 HELP = """\
 weirctl stats [N]                          counters of all queues or of one, and of the core
-weirctl stats --watch [SECONDS]            again and again, with what has happened since, per second of device time
+weirctl stats --watch [SECONDS] [--count N]    again and again, N times, with what has happened since, per second of device time
 weirctl -j stats                           everything as JSON: packets and bytes, histograms, live values
 """
 
