@@ -75,7 +75,7 @@ lint: $(VENV) $(RTL) $(LIB) ## ruff, mypy, Verilator's lint; warnings of the C c
 rtl: $(RTL) ## Verilog of every preset and unit, register files: build/rtl/
 	@echo "build/rtl: $$(cd build/rtl && echo */*.v boards/*/*.v)"
 
-formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and leaks that must be found
+formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and seeded faults that must be found
 	@$(PY) scripts/formal.py
 
 collide: $(VENV) ## the benches and the tests of the cycle model with block RAMs whose words are wrong while they are written (scripts/collide.py)

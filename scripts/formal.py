@@ -149,7 +149,7 @@ def main() -> int:
     broken = [r.proof for r in results if not r.ok]
     leaks = sum(task.leaks for task in tasks)
     verdict = f"wrong: {', '.join(broken)}; logs in build/formal/" if broken else "all as they should be"
-    print(f"{len(results) - leaks} proofs and covers, {leaks} leaks: {verdict}")
+    print(f"{len(results) - leaks} proofs and covers, {leaks} seeded faults: {verdict}")
     return 1 if broken else 0
 
 
