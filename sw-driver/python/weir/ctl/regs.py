@@ -21,7 +21,8 @@ weirctl regs NAME|0xADDRESS                one, with its fields
 weirctl regs queue N [NAME]                of a queue
 weirctl regs [queue N] NAME|0xADDRESS VALUE    writes it, unchecked; configuration counts from the next APPLY on
 
-Names are those of build/site/registers.html (`make docs`); the map is WEIR_REGS or build/rtl/weir_regs.json. Addresses work without it.
+Names are those of build/site/registers.html, which `make docs` makes; the map is WEIR_REGS or build/rtl/weir_regs.json.
+Addresses work without it.
 """
 
 
