@@ -1,7 +1,7 @@
 """`make release`: what an integrator needs, in one archive that is the same, byte for byte, for the same sources and bitstreams.
 
 build/release/weir-<version>.tar.gz holds the FuseSoC cores with their Verilog (every preset, every board), the register map as JSON, C
-header, Markdown and Python, the sources of libweir, the bitstreams that are built and current, and SHA256SUMS over all of
+header, Markdown and Python, the sources of libweir and of weirctl, the bitstreams that are built and current, and SHA256SUMS over all of
 it. SHA256 of the archive is beside it. Times, owners and order of the files do not depend on who builds.
 """
 
@@ -11,12 +11,14 @@ import argparse
 import gzip
 import hashlib
 import io
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 from pathlib import Path
 
 import boards
@@ -54,6 +56,20 @@ def commit() -> str:
     return head.stdout.strip() + (" with changes" if changed else "")
 
 
+def python_package() -> Files:
+    """The package `weir` with weirctl, by its path below the archive's `python`, for pip; without the simulation's packages."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    kept = {key: project[key] for key in ("name", "version", "requires-python", "license", "dependencies")}
+    lines = ["[build-system]", 'requires = ["setuptools"]', 'build-backend = "setuptools.build_meta"', "", "[project]"]
+    lines += [f"{key} = {json.dumps(value)}" for key, value in kept.items()]
+    lines += ["", "[project.scripts]", f"weirctl = {json.dumps(project['scripts']['weirctl'])}"]
+    lines += ["", "[tool.setuptools]", 'packages = ["weir", "weir.ctl"]', "", "[tool.setuptools.package-data]"]
+    lines += ['weir = ["py.typed"]', ""]
+    source = ROOT / "sw-driver" / "python"
+    files = {str(path.relative_to(source)): path.read_bytes() for path in _tracked("sw-driver/python")}
+    return {**files, "pyproject.toml": "\n".join(lines).encode()}
+
+
 def bitstreams(rtl: Path, built: Path) -> tuple[Files, list[str]]:
     """Bitstreams of boards, and why others are left out. One that was built from other Verilog is refused."""
     found: Files = {}
@@ -87,6 +103,7 @@ def contents(rtl: Path, built: Path) -> tuple[Files, list[str]]:
     library = ROOT / "sw-driver" / "lib"
     for path in _tracked("sw-driver/lib"):
         files[f"libweir/{path.relative_to(library)}"] = path.read_bytes()
+    files |= {f"python/{name}": data for name, data in python_package().items()}
     for board in cores.boards(rtl):
         for path in _tracked(f"fpga-boards/{board}"):
             files[f"boards/{board}/{path.name}"] = path.read_bytes()
@@ -97,6 +114,8 @@ def contents(rtl: Path, built: Path) -> tuple[Files, list[str]]:
         "docs/boards.md",
         "docs/netfpga.md",
         "docs/register-protocol.md",
+        "docs/libweir.md",
+        "docs/weirctl.md",
     ):
         files[Path(name).name] = (ROOT / name).read_bytes()
     more, notes = bitstreams(rtl, built)

@@ -6,10 +6,12 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -151,7 +153,15 @@ def test_the_archive_has_every_form_of_everything(packed: Path) -> None:
     assert {p.name for p in (packed / "registers").iterdir()} == {
         f"weir_regs.{form}" for form in ("json", "h", "md", "py")
     }
-    for name in ("LICENSE", "CHANGELOG.md", "packaging.md", "VERSION", "cores/ecp5-versa/board.lpf", "libweir/weir.h"):
+    for name in (
+        "LICENSE",
+        "CHANGELOG.md",
+        "packaging.md",
+        "VERSION",
+        "cores/ecp5-versa/board.lpf",
+        "libweir/weir.h",
+        "weirctl.md",
+    ):
         assert (packed / name).is_file(), name
     assert not list(packed.glob("**/*.o")) and not (packed / "bitstreams").exists()
 
@@ -168,6 +178,57 @@ def test_libweir_builds_from_the_archive_alone(packed: Path, tmp_path: Path) -> 
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     assert (tmp_path / "lib" / "libweir.so").is_file()
+
+
+def test_weirctl_installs_from_the_archive_alone(packed: Path, tmp_path: Path) -> None:
+    """With libweir in a folder of its own; the packages that it needs are those of this environment."""
+    usr, site = tmp_path / "usr", tmp_path / "site"
+    library = [
+        "make",
+        "-s",
+        "-C",
+        packed / "libweir",
+        f"BUILD={tmp_path}/lib",
+        f"RTL={packed}/registers",
+        f"PREFIX={usr}",
+        "install",
+    ]
+    package = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-index",
+        "--no-deps",
+        "--no-build-isolation",
+        "--target",
+        site,
+    ]
+    for command in (library, [*package, shutil.copytree(packed / "python", tmp_path / "python")]):
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-2000:]
+    env = {**os.environ, "PYTHONPATH": str(site), "WEIR_LIB": f"{usr}/lib/libweir.so"}
+    command = [site / "bin" / "weirctl", "queue", "help", "red"]
+    done = subprocess.run(list(map(str, command)), cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "probability" in done.stdout, done.stderr
+    where = "import weir, weir.ctl; print(weir.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", where], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60
+    )
+    assert Path(done.stdout.strip()).is_relative_to(site), "not the package of this environment"
+
+
+def test_the_package_names_what_it_imports(packed: Path) -> None:
+    """What weir and weirctl import when they start is declared; what a plot or the cycle model needs is not."""
+    lines = [line for path in (packed / "python").rglob("*.py") for line in path.read_text().splitlines()]
+    imported = {found[1] for line in lines if (found := re.match(r"(?:import|from) ([a-z]\w*)", line))}
+    others = imported - set(sys.stdlib_module_names) - {"weir", "weir_sim"}
+    for pyproject in (ROOT / "pyproject.toml", packed / "python" / "pyproject.toml"):
+        declared = tomllib.loads(pyproject.read_text())["project"]["dependencies"]
+        assert {re.split("[<>=]", name)[0] for name in declared} == {
+            {"yaml": "PyYAML"}.get(name, name) for name in others
+        }
 
 
 def test_the_archives_cores_are_a_fusesoc_library(packed: Path, tmp_path: Path) -> None:
