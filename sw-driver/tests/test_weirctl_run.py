@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 import os
 import re
 import select
@@ -21,9 +23,9 @@ from typing import Any
 import pytest
 
 import weir
-from fake_core import POLICIES, FakeCore, RegisterFile
+from fake_core import POLICIES, FakeCore, RegisterFile, SlaveError
 from served import served
-from weir.ctl import exporter, trace
+from weir.ctl import exporter, regs, trace
 from weir.ctl.context import Context
 from weir.ctl.main import main
 from weir.ctl.words import Options
@@ -311,17 +313,89 @@ def test_selftest(ctl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ctl("-d", "sim:absent", "selftest")[0] == 1
 
 
-def test_selftest_finds_a_shadow_that_sticks(
-    every: FakeCore, register_map: RegisterFile, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Sticks(FakeCore):
-        def csr_read(self, address: int) -> int:
-            return super().csr_read(address) | (2 if address == 0x1008 else 0)
+class Faulty(FakeCore):
+    """A core of which one register does something else with what is written, or does not answer."""
 
-    core = Sticks(register_map)
+    fault: Any = None
+    at = 0
+
+    def csr_read(self, address: int) -> int:
+        read = super().csr_read(address)
+        return self.fault(read) if self.fault and address == self.at else read
+
+    def csr_write(self, address: int, value: int) -> None:
+        if self.fault is None and address == self.at:
+            raise SlaveError(f"0x{address:04x}")
+        super().csr_write(address, value)
+
+
+def faulty(
+    register_map: RegisterFile, name: str, queue: int, fault: Any, policies: tuple[str, ...] = POLICIES
+) -> Faulty:
+    core = Faulty(register_map, policies=policies)
     core.words[core.address("UPTIME_LO")] = 5
+    core.fault, core.at = fault, core.address(name, queue)
+    return core
+
+
+def shadows(core: FakeCore) -> dict[int, int]:
+    words = {core.address(r.name, q) for q in range(core.queues) for r in core.map.queue.values() if r.kind == "shadow"}
+    return {a: core.words[a] for a in sorted(words & set(core.words))}
+
+
+@pytest.mark.parametrize(
+    ("name", "queue", "fault", "said"),
+    [
+        ("LIMIT_PACKETS", 0, lambda read: read | 2, "(0x1008): wrote 0x0000A5A5, read 0x0000A5A7"),
+        ("RED_MIN", 2, lambda read: 0, "(0x182C): wrote 0x5A5A5A5A, read 0x00000000"),
+        ("RED_SLOPE", 1, lambda read: read & ~(1 << 29), "(0x1434): wrote 0x2501A5A5, read 0x0501A5A5"),
+        ("PI2_MAX", 3, lambda read: read & ~(1 << 31), "(0x1D3C): wrote 0xA5A5A5A5, read 0x25A5A5A5"),
+        ("CODEL_TARGET", 3, lambda read: 0x5A5A5A5A, "(0x1CDC): wrote 0xA5A5A5A5, read 0x5A5A5A5A"),
+        ("POLICY", 1, lambda read: read & ~0x10000, "(0x1400): wrote"),
+        ("MERGE_JFET", 0, None, "(0x10D4): cannot be written"),
+    ],
+)  # fmt: skip
+def test_selftest_finds_a_shadow_that_sticks(
+    register_map: RegisterFile, capsys: pytest.CaptureFixture[str], name: str, queue: int, fault: Any, said: str
+) -> None:
+    core = faulty(register_map, name, queue, fault)
+    before = shadows(core)
     assert main(["-d", "device", "selftest"], weir.Device(core)) == 3
-    assert "wrong shadows    register 0x1008: wrote 0x0000A5A5, read 0x0000A5A7" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert f"wrong shadows    {name} of queue {queue} {said}" in out
+    assert {**shadows(core), core.at: before[core.at]} == before
+
+
+@pytest.mark.parametrize("policies", [POLICIES, ("drop-tail",), ("drop-tail", "codel"), ("drop-tail", "red", "pi2")])
+@pytest.mark.parametrize("jumbo", [True, False])
+def test_selftest_tries_every_bit_of_every_shadow_that_is_built(
+    register_map: RegisterFile, capsys: pytest.CaptureFixture[str], policies: tuple[str, ...], jumbo: bool
+) -> None:
+    core = FakeCore(register_map, policies=policies, jumbo=jumbo)
+    before = shadows(core)
+    mask = {a: register_map.queue[(a - register_map.base) % register_map.stride].mask for a in before}
+    fixed = {core.address("POLICY", q): 0xF for q in range(core.queues)}
+    core.words.update((a, mask[a] & 0x1234567 & ~fixed.get(a, 0)) for a in before)
+    before = shadows(core)
+    device = weir.Device(core)
+    core.forget()
+    main(["-d", "device", "selftest"], device)
+    assert f"ok    shadows    {len(before)} shadow registers keep what is written" in capsys.readouterr().out
+    assert shadows(core) == before
+    for address in before:
+        written = [value for at, value in core.log if at == address]
+        free = mask[address] & ~fixed.get(address, 0)
+        assert functools.reduce(operator.or_, written) & free == free
+        assert functools.reduce(operator.and_, written) & free == 0
+    assert not {core.address("APPLY", q) for q in range(core.queues)} & {at for at, _ in core.log}
+
+
+def test_selftest_without_a_register_map_says_so(
+    every: FakeCore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regs, "_map", lambda: None)
+    main(["-d", "device", "selftest"], weir.Device(every))
+    assert "skip  shadows    not tried: there is no register map; set WEIR_REGS" in capsys.readouterr().out
 
 
 # ---- metrics

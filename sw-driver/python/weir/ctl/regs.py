@@ -34,6 +34,7 @@ class Register:
     address: int
     access: str
     kind: str
+    mask: int
     fields: tuple[tuple[str, int, int], ...]
     policy: str | None
     jumbo: bool
@@ -59,7 +60,7 @@ def registers(queue: int | None) -> dict[str, Register]:
     block = described["blocks"][0 if queue is None else 1]
     base = block["base"] + (queue or 0) * block["stride"]
     return {
-        r["name"]: Register(r["name"], base + r["offset"], r["access"], r["kind"],
+        r["name"]: Register(r["name"], base + r["offset"], r["access"], r["kind"], r["mask"],
                             tuple((f["name"], f["high"], f["low"]) for f in r["fields"]), r["policy"], r["jumbo"], r["trace"])
         for r in block["registers"]
     }  # fmt: skip

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import weir
 
-from . import scene
+from . import regs, scene
 from .context import Context
 from .errors import DONE, UNSOUND, Ended, Refusal
 from .words import Words
 
 HELP = """\
 weirctl -d sim:PRESET selftest             a built-in arrival trace through the decision units; the verdicts' hash is compared
-weirctl selftest                           other devices: shadow registers and counters only, since frames cannot be sent
-                                           from here; the configuration stays. Exit code 3 if something is wrong
+weirctl selftest                           other devices: every bit of the queues' shadow registers, and counters, since frames cannot
+                                           be sent from here; the configuration stays. Exit code 3 if something is wrong
+
+Registers are those of the map: WEIR_REGS or build/rtl/weir_regs.json.
 """
 _SHAPER_BITS = 64000
+_PATTERNS = (0x5A5A5A5A, 0xA5A5A5A5)
+_POLICY, _SPLIT = 0xF, 17
+"""bits of POLICY that name the policy; bit of FEATURES that tells of jumbo frames"""
 _APPLY, _STRIDE = 0x10FC, 0x400
 """address of the first queue's APPLY (docs/architecture.md, Register map)"""
 
@@ -114,35 +120,53 @@ def _model(preset: str) -> tuple[bool, str]:
     return False, f"{arrivals}, other verdicts than those of the golden models: {said} ({wrong})"
 
 
-def _shadows(device: weir.Device) -> tuple[bool, str]:
-    """Writes every policy's words into each queue's shadow and reads them back; what was there comes back, APPLY is never
-    written."""
+def _built(register: regs.Register, capabilities: weir.Capabilities) -> bool:
+    if register.jumbo:
+        return bool(capabilities.features >> _SPLIT & 1)
+    return register.policy is None or register.policy in capabilities.policies
+
+
+def _shadows(device: weir.Device) -> tuple[bool | None, str]:
+    """Writes each bit of every shadow register of the queues, of every policy that is built, as 0 and as 1, and reads it back. What was
+    there comes back, APPLY is never written. None without a register map."""
     tried = 0
+    capabilities = device.capabilities
+    if not regs.registers(0):
+        return None, "not tried: there is no register map; set WEIR_REGS to weir_regs.json"
     with device.lock():
-        for queue in range(device.capabilities.queues):
-            base = 0x1000 + 0x400 * queue
-            offsets = [*range(0x000, 0x044, 4)]
-            kept = {}
-            for offset in offsets:
-                try:
-                    kept[offset] = device.register_read(base + offset)
-                except weir.WeirError:
-                    break
-            try:
-                for offset in list(kept)[1:]:
-                    for pattern in (0x00005A5A, 0x0000A5A5):
-                        device.register_write(base + offset, pattern)
-                        mask = device.register_read(base + offset)
-                        tried += 1
-                        if mask & ~pattern:
-                            return False, f"register 0x{base + offset:04X}: wrote 0x{pattern:08X}, read 0x{mask:08X}"
-            finally:
-                for offset, value in kept.items():
-                    device.register_write(base + offset, value)
-            for offset, value in kept.items():
-                if device.register_read(base + offset) != value:
-                    return False, f"register 0x{base + offset:04X} does not take its old value back"
-    return True, f"{tried} writes to shadow registers read back; the old values are back, nothing was applied"
+        for queue in range(capabilities.queues):
+            shadows = [r for r in regs.registers(queue).values() if r.kind == "shadow" and _built(r, capabilities)]
+            for register in shadows:
+                if wrong := _shadow(device, register):
+                    return False, f"{register.name} of queue {queue} (0x{register.address:04X}): {wrong}"
+            tried += len(shadows)
+    return True, f"{tried} shadow registers keep what is written; the old values are back, nothing was applied"
+
+
+def _shadow(device: weir.Device, register: regs.Register) -> str:
+    """What is wrong with a shadow register, or nothing."""
+    address = register.address
+    try:
+        before = device.register_read(address)
+    except weir.WeirError as error:
+        return f"cannot be read: {error.message}"
+    # a policy that is not built is refused: the queue's own number stays
+    fixed = _POLICY if register.name == "POLICY" else 0
+    wrong = ""
+    try:
+        for pattern in _PATTERNS:
+            word = pattern & register.mask & ~fixed | before & fixed
+            device.register_write(address, word)
+            if (read := device.register_read(address)) != word:
+                wrong = wrong or f"wrote 0x{word:08X}, read 0x{read:08X}"
+    except weir.WeirError as error:
+        wrong = f"cannot be written: {error.message}"
+    finally:
+        with contextlib.suppress(weir.WeirError):  # what it does not take is found below
+            device.register_write(address, before)
+    if not wrong and (read := device.register_read(address)) != before:
+        wrong = f"held 0x{before:08X}, does not take it back: 0x{read:08X}"
+    return wrong
 
 
 def _counters(device: weir.Device) -> tuple[bool, str]:
