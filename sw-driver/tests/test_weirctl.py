@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import weir
-from fake_core import FakeCore, RegisterFile
+from fake_core import POLICIES, FakeCore, RegisterFile
+from libweir_paths import ROOT
 from test_libweir_device import legal, put
 from weir.ctl import completion, core, stats, text, top
 from weir.ctl.main import VERBS, main
@@ -521,6 +524,51 @@ def test_regs(run: Any, every: FakeCore) -> None:
 
 def test_reset(run: Any, every: FakeCore) -> None:
     assert run("reset") == (0, "", "") and every.resets == 1
+
+
+# ---- as typed in the pages
+
+CONFIGURES = ("queue", "class", "shape", "split", "merge", "match", "mred")
+
+
+def typed(page: Path) -> list[str]:
+    """The commands of a page's code blocks that configure a device."""
+    blocks = re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    lines = [re.sub(r"\s+#.*|^\$ ", "", line) for block in blocks for line in block.splitlines()]
+    words = [
+        re.sub(r"^(?:\.venv/bin/)?weirctl (?:-d \S+ )?", "", line) for line in lines if re.match(r"\S*weirctl ", line)
+    ]
+    return [line for line in words if line.split()[0] in CONFIGURES and "…" not in line]
+
+
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if typed(page)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_are_taken(
+    page: Path, register_map: RegisterFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One after the other, on a core as large as `full`, with every policy."""
+    device = weir.Device(FakeCore(register_map, policies=POLICIES, cells=16384, descriptors=4096))
+    for line in typed(page):
+        assert main(shlex.split(line), device) == 0, (line, capsys.readouterr().err)
+
+
+def test_pages_have_commands() -> None:
+    assert (
+        len(PAGES) > 5
+        and len(typed(ROOT / "docs" / "policies.md")) == 3
+        and len(typed(ROOT / "docs" / "guide-board.md")) >= 8
+    )
+
+
+def test_the_coupled_pair_of_the_page_is_one(run: Any, every: FakeCore) -> None:
+    for line in typed(ROOT / "docs" / "policies.md"):
+        assert run(*line.split()) == (0, "", "")
+    classic, low = shown(run, 0), shown(run, 1)
+    assert (classic["low_latency"], classic["coupled"]) == (False, 1)
+    assert (low["low_latency"], low["coupled"]) == (True, 0) and low["quantum"] == 15 * classic["quantum"]
+    assert every.applied("DSCP_MAP5") >> 4 * (45 % 8) & 0xF == 1
 
 
 # ---- help and completion
