@@ -1,6 +1,6 @@
 """Routes a placed ECP5 design by negotiation, before nextpnr reads it: every wire finds its way, and those of slow paths the fastest.
 
-nextpnr's router1 takes apart what is in the way of a wire, one wire after the other, whatever that makes late; its router2 did not come to an end with a `ten-gig` (docs/modules/core.md). Here all nets share wires at first, and what is shared becomes dearer round by round until nobody shares (PathFinder: L. McMurchie and C. Ebeling, "PathFinder: A
+nextpnr's router1 takes apart what is in the way of a wire, one wire after the other, whatever that makes late; its router2 did not come to an end with a `ten-gig` (docs/timing-history.md). Here all nets share wires at first, and what is shared becomes dearer round by round until nobody shares (PathFinder: L. McMurchie and C. Ebeling, "PathFinder: A
 Negotiation-Based Performance-Driven Router for FPGAs", FPGA 1995). After each round all paths are computed, and connections of slow ones go by delay, the others by what they
 take away from others. `route.cpp` has the search and its prices.
 

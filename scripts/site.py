@@ -18,7 +18,7 @@ REGISTERS = ROOT / "build" / "rtl" / "weir_regs.md"
 GUIDES = ["guide-first-minutes", "guide-tuning-red", "guide-counters", "guide-board"]
 REFERENCE = ["architecture", "policies", "weirctl", "weir-sim", "libweir", "registers", "policy-registers"]
 REFERENCE += ["register-protocol", "jumbo", "names", "adding-a-policy", "formal"]
-HARDWARE = ["boards", "netfpga", "packaging"]
+HARDWARE = ["boards", "netfpga", "packaging", "timing-history"]
 EXPERIMENTS = ["ns3", "reproduce", "reproduced"]
 
 # Pages of modules/, in the order in which a frame meets them; those not named follow by name.

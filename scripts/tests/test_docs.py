@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shutil
 import subprocess
@@ -74,3 +75,18 @@ def test_a_page_that_a_menu_names_has_to_be_there(project: Path) -> None:
 def test_the_benches_of_make_waves_are_there() -> None:
     named = [(page.name, unit) for page in PAGES for unit in re.findall(r"make waves T=([\w-]+)", page.read_text())]
     assert len(named) > 10 and [wrong for wrong in named if wrong[1] not in waves.benches()] == []
+
+
+def test_the_core_page_has_the_newest_record_of_each_preset() -> None:
+    with (ROOT / "docs" / "timing.csv").open(newline="") as file:
+        newest = {row["preset"]: row for row in csv.DictReader(file)}
+    page = (ROOT / "docs" / "modules" / "core.md").read_text()
+    rows = re.findall(r"^\| `([\w-]+)`: [^|]* \| (\w{7}) \| (.*?) \| (.*) \|$", page, re.M)
+    told = {
+        preset: (commit, clocks.replace(",", ""), sizes.replace(" ", "").split("|"))
+        for preset, commit, clocks, sizes in rows
+    }
+    assert told == {
+        preset: (row["commit"][:7], row["fmax_mhz"], [row[name] for name in ("lut4", "ff", "ebr", "dsp")])
+        for preset, row in newest.items()
+    }
