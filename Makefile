@@ -49,7 +49,7 @@ help: ## this list
 
 setup: $(VENV) ## check for the tools of the system (as root: install them), make .venv
 
-demo: $(VENV) $(MODEL) $(LIB) ## replay a capture of real TCP traffic with every policy, and as jumbo frames: build/demo/
+demo: $(VENV) $(MODEL) $(LIB) ## replay a capture of real TCP traffic with every policy, and as jumbo frames: build/demo/; 3 minutes the first time
 	@$(PY) sim/demo/demo.py
 
 live: $(VENV) $(MODEL_AQM) $(LIB) ## real Linux TCP through the core, Drop-Tail, RED, FN and PIE: build/live/
@@ -58,7 +58,7 @@ live: $(VENV) $(MODEL_AQM) $(LIB) ## real Linux TCP through the core, Drop-Tail,
 # What tests need is built two at a time: Java, installing and linking leave a core idle.
 TESTED := $(LIB) $(MODEL) $(NS3) $(MODEL_NETWORK) $(MODEL_NETWORK_JUMBO)
 
-test: $(VENV) ## the tests; PYTEST_ARGS='-k ewma' chooses
+test: $(VENV) ## the tests, 24 minutes on two cores; PYTEST_ARGS='-k ewma' chooses
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
@@ -78,7 +78,7 @@ rtl: $(RTL) ## Verilog of every preset and unit, register files: build/rtl/
 formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and seeded faults that must be found
 	@$(PY) scripts/formal.py
 
-collide: $(VENV) ## the benches and the tests of the cycle model with block RAMs whose words are wrong while they are written (scripts/collide.py)
+collide: $(VENV) ## the benches and the tests of the cycle model with block RAMs whose words are wrong while they are written (scripts/collide.py), half an hour or more
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) scripts/collide.py --model -- -n 2 -m "not long" cocotb-tests sim/tests
 
@@ -88,11 +88,11 @@ soak: $(VENV) $(MODEL) $(LIB) ## random traffic through core and merger for SECO
 bench: $(VENV) $(MODEL) $(MODEL_RED) $(MODEL_NETWORK) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
 	@$(PY) -m weir_sim bench
 
-timing: $(VENV) $(RTL) ## clock and size of PRESET=ten-gig on an ECP5, SEEDS=3 placements; RECORD=1 keeps it, CHECK=1 compares: build/timing.json; BOARD=<board>: of a board
+timing: $(VENV) $(RTL) ## clock and size of PRESET=ten-gig on an ECP5, SEEDS=3 placements; RECORD=1 keeps it, CHECK=1 compares: build/timing.json; 106 minutes as it stands; BOARD=<board>: of a board
 	@$(if $(BOARD),$(foreach name,PRESET SEEDS CHECK RECORD,$(if $(filter command environment,$(firstword $(origin $(name)))),$(error make timing BOARD=$(BOARD): $(name) is of cores, not of boards; SEED=<n> places a board anew))))
 	@$(if $(BOARD),$(PY) scripts/boards.py timing $(BOARD) --seed $(SEED),$(PY) scripts/timing.py --preset $(PRESET) --seeds $(SEEDS) $(if $(filter-out 0,$(CHECK)),--check) $(if $(filter-out 0,$(RECORD)),--record))
 
-bitstream: $(VENV) $(RTL) ## bitstream of a board: BOARD=<board>, SEED=1 of the placement: build/boards/<board>/board.bit
+bitstream: $(VENV) $(RTL) ## bitstream of a board: BOARD=<board>, SEED=1 of the placement: build/boards/<board>/board.bit, 10 minutes
 	@$(PY) scripts/boards.py bitstream $(BOARD) --seed $(SEED)
 
 flash: $(VENV) ## write a board's bitstream to its flash: BOARD=<board>; CABLE=<name>: another JTAG adapter, as openFPGALoader names it
@@ -104,7 +104,7 @@ info: $(VENV) ## the boards; with BOARD=<board> what its last build came to
 cores: $(VENV) $(RTL) ## FuseSoC cores of every preset and board: build/cores/
 	@$(PY) scripts/cores.py
 
-release: $(VENV) $(RTL) ## archive for integrators, the same bytes each time: build/release/; BITSTREAMS=1 builds those first
+release: $(VENV) $(RTL) ## archive for integrators, the same bytes each time: build/release/; BITSTREAMS=1 builds those first, 20 minutes
 	@$(PY) scripts/release.py $(if $(filter-out 0,$(BITSTREAMS)),--bitstreams)
 
 area: $(VENV) $(RTL) ## size of every policy on an ECP5: build/area.json
