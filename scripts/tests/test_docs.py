@@ -31,7 +31,7 @@ def project(tmp_path: Path) -> Path:
 def docs(project: Path) -> tuple[int, str]:
     """Exit code and output of `make docs`, without the steps before it."""
     command = ["make", "-s", "-o", ".venv/stamp", "-o", "build/stamps/rtl", "docs"]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=600)
     return done.returncode, done.stdout
 
 

@@ -16,10 +16,10 @@ from .words import Words
 
 HELP = """\
 weirctl -d sim:PRESET selftest             a built-in arrival trace through the decision units; the verdicts' hash is compared
-weirctl selftest                           other devices: every bit of the queues' shadow registers, and counters, since frames cannot
-                                           be sent from here; the configuration stays. Exit code 3 if something is wrong
+weirctl selftest                           other devices: every bit of the queues' shadow registers, and counters, since
+                                           frames cannot be sent from here; the configuration stays
 
-Registers are those of the map: WEIR_REGS or build/rtl/weir_regs.json.
+Exit code 3 if something is wrong. Registers are those of the map: WEIR_REGS or build/rtl/weir_regs.json.
 """
 _SHAPER_BITS = 64000
 _PATTERNS = (0x5A5A5A5A, 0xA5A5A5A5)
