@@ -15,10 +15,10 @@ REGISTERS = ROOT / "build" / "rtl" / "weir_regs.md"
 
 # The menus of the site. A page that is named nowhere follows by itself: guide-* in the first, others at the end of Reference.
 # A name without a page ends the build.
-GUIDES = ["guide-first-minutes", "guide-tuning-red", "guide-counters", "guide-board"]
+GUIDES = ["guide-first-minutes", "guide-tuning-red", "guide-counters", "guide-board", "troubleshooting"]
 REFERENCE = ["architecture", "policies", "weirctl", "weir-sim", "libweir", "registers", "policy-registers"]
 REFERENCE += ["register-protocol", "jumbo", "names", "adding-a-policy", "formal"]
-HARDWARE = ["boards", "netfpga", "packaging", "timing-history"]
+HARDWARE = ["integration", "boards", "netfpga", "packaging", "timing-history"]
 EXPERIMENTS = ["ns3", "reproduce", "reproduced"]
 
 # Pages of modules/, in the order in which a frame meets them; those not named follow by name.
