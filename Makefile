@@ -88,7 +88,7 @@ soak: $(VENV) $(MODEL) $(LIB) ## random traffic through core and merger for SECO
 bench: $(VENV) $(MODEL) $(MODEL_RED) $(MODEL_NETWORK) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
 	@$(PY) -m weir_sim bench
 
-timing: $(VENV) $(RTL) ## clock and size of PRESET=ten-gig on an ECP5, SEEDS=3 placements; RECORD=1 keeps it, CHECK=1 compares: build/timing.json; 106 minutes as it stands; BOARD=<board>: of a board
+timing: $(VENV) $(RTL) ## clock and size of PRESET=ten-gig on an ECP5, SEEDS=3 placements; RECORD=1 keeps it, CHECK=1 compares: build/timing.json; 106 minutes with three seeds, beside other programs; BOARD=<board>: of a board
 	@$(if $(BOARD),$(foreach name,PRESET SEEDS CHECK RECORD,$(if $(filter command environment,$(firstword $(origin $(name)))),$(error make timing BOARD=$(BOARD): $(name) is of cores, not of boards; SEED=<n> places a board anew))))
 	@$(if $(BOARD),$(PY) scripts/boards.py timing $(BOARD) --seed $(SEED),$(PY) scripts/timing.py --preset $(PRESET) --seeds $(SEEDS) $(if $(filter-out 0,$(CHECK)),--check) $(if $(filter-out 0,$(RECORD)),--record))
 

@@ -1,4 +1,4 @@
-"""`make docs`: a broken link, a broken anchor or a page in no menu ends it. Commands that pages show exist."""
+"""`make docs`: a broken link, a broken anchor or a page in no menu ends it. What pages name exists."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import lint_rtl
 import waves
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,3 +91,13 @@ def test_the_core_page_has_the_newest_record_of_each_preset() -> None:
         preset: (row["commit"][:7], row["fmax_mhz"], [row[name] for name in ("lut4", "ff", "ebr", "dsp")])
         for preset, row in newest.items()
     }
+
+
+def test_the_wrapper_of_the_integration_page_passes_the_lint(tmp_path: Path) -> None:
+    (wrapper,) = re.findall(r"```verilog\n(.*?)```", (ROOT / "docs" / "integration.md").read_text(), re.S)
+    core = (ROOT / "build" / "rtl" / "ten-gig" / "weir_ten_gig.v").read_text()
+    place = tmp_path / "weir_10g.v"
+    place.write_text(f"{wrapper}\n{core}")
+    assert lint_rtl.lint(place) == ""
+    place.write_text(f"{wrapper.replace('.irq(), ', '')}\n{core}")
+    assert "irq" in lint_rtl.lint(place)

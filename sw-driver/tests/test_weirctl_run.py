@@ -272,8 +272,8 @@ def test_doctor_finds_what_is_wrong(every: FakeCore, capsys: pytest.CaptureFixtu
     ("mode", "spacing", "merging", "said"),
     [
         ("split", "1ms", {1: "flow", 3: "class"}, ("note", "merging is on (queue 1, 3), but nothing is merged while")),
-        ("split", 0, {1: "flow"}, ("ok", "merging is on (queue 1), and nothing keeps")),
-        ("transit", 0, {1: "class"}, ("ok", "merging is on (queue 1), and nothing keeps")),
+        ("split", 0, {1: "flow"}, ("ok", "merging is on (queue 1), and no spacing keeps")),
+        ("transit", 0, {1: "class"}, ("ok", "merging is on (queue 1), and no spacing keeps")),
         ("split", "1ms", {}, ("ok", "no queue merges")),
     ],
 )
@@ -364,6 +364,49 @@ def test_selftest_finds_a_shadow_that_sticks(
     out = capsys.readouterr().out
     assert f"wrong shadows    {name} of queue {queue} {said}" in out
     assert {**shadows(core), core.at: before[core.at]} == before
+
+
+class Failing(Faulty):
+    """A core of which one register reads wrong, and after some accesses to it does not answer any more."""
+
+    left = 0
+
+    def _access(self, address: int) -> None:
+        if address == self.at:
+            self.left -= 1
+            if self.left < 0:
+                raise SlaveError(f"0x{address:04x}")
+
+    def csr_read(self, address: int) -> int:
+        self._access(address)
+        return super().csr_read(address)
+
+    def csr_write(self, address: int, value: int) -> None:
+        self._access(address)
+        super().csr_write(address, value)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (0, "cannot be read: "),
+        (5, "wrote 0x00005A5A, read 0x00005A5B; whether it holds 0x0000FFFF again is not known: "),
+        (6, "wrote 0x00005A5A, read 0x00005A5B; whether it holds 0x0000FFFF again is not known: "),
+        (7, "wrote 0x00005A5A, read 0x00005A5B"),
+    ],
+)
+def test_selftest_tells_if_an_old_value_may_not_be_back(
+    register_map: RegisterFile, capsys: pytest.CaptureFixture[str], answers: int, said: str
+) -> None:
+    """Read; write and read of two patterns; write of the old value and read: after so many it fails."""
+    core = Failing(register_map)
+    core.words[core.address("UPTIME_LO")] = 5
+    core.fault, core.at, core.left = (lambda read: read | 1), core.address("LIMIT_PACKETS", 0), 1 << 30
+    core.words[core.at] = 0xFFFF
+    device = weir.Device(core)
+    core.left = answers
+    assert main(["-d", "device", "selftest"], device) == 3
+    assert f"wrong shadows    LIMIT_PACKETS of queue 0 (0x1008): {said}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("policies", [POLICIES, ("drop-tail",), ("drop-tail", "codel"), ("drop-tail", "red", "pi2")])

@@ -118,7 +118,7 @@ def _merging(device: weir.Device) -> Finding:
     if jumbo["mode"] == "split" and jumbo["spacing"]:
         return Finding("note", f"merging is on (queue {', '.join(merging)}), but nothing is merged while packets that are split wait for "
                                "their spacing; `weirctl split on spacing off`, or `weirctl merge N off`")  # fmt: skip
-    return Finding("ok", f"merging is on (queue {', '.join(merging)}), and nothing keeps packets from it")
+    return Finding("ok", f"merging is on (queue {', '.join(merging)}), and no spacing keeps packets from it")
 
 
 def _windows(device: weir.Device) -> Finding:

@@ -16,8 +16,9 @@ from .words import Words
 
 HELP = """\
 weirctl -d sim:PRESET selftest             a built-in arrival trace through the decision units; the verdicts' hash is compared
-weirctl selftest                           other devices: every bit of the queues' shadow registers, and counters, since
-                                           frames cannot be sent from here; the configuration stays
+weirctl selftest                           other devices: every bit of the queues' shadow registers but the policy's number,
+                                           and counters, since frames cannot be sent from here. Nothing is applied, and old
+                                           values come back, but in a register that is found wrong: configure its queue anew
 
 Exit code 3 if something is wrong. Registers are those of the map: WEIR_REGS or build/rtl/weir_regs.json.
 """
@@ -160,12 +161,17 @@ def _shadow(device: weir.Device, register: regs.Register) -> str:
             if (read := device.register_read(address)) != word:
                 wrong = wrong or f"wrote 0x{word:08X}, read 0x{read:08X}"
     except weir.WeirError as error:
-        wrong = f"cannot be written: {error.message}"
+        wrong = wrong or f"cannot be written: {error.message}"
     finally:
-        with contextlib.suppress(weir.WeirError):  # what it does not take is found below
+        with contextlib.suppress(weir.WeirError):  # whether it is back is looked at below
             device.register_write(address, before)
-    if not wrong and (read := device.register_read(address)) != before:
-        wrong = f"held 0x{before:08X}, does not take it back: 0x{read:08X}"
+    try:
+        read = device.register_read(address)
+    except weir.WeirError as error:
+        return f"{wrong or 'cannot be read again'}; whether it holds 0x{before:08X} again is not known: {error.message}"
+    if read != before:
+        wrong = f"{wrong}; " if wrong else ""
+        wrong += f"held 0x{before:08X}, does not take it back: 0x{read:08X}"
     return wrong
 
 

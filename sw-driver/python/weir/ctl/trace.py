@@ -116,7 +116,9 @@ def _plot(context: Context, queue: int, count: int) -> int:
 
         from weir_sim import plot, trace
     except ImportError as error:
-        raise Refusal(f"--plot needs numpy and matplotlib: {error}") from None
+        raise Refusal(
+            f"--plot needs weir_sim, numpy and matplotlib; in a clone: pip install '.[sim]' ({error})"
+        ) from None
     place = Path(str(context.options.plot))
     if not place.resolve().parent.is_dir():
         raise Refusal(f"{place}: the directory does not exist")
