@@ -40,7 +40,7 @@ class Law:
 
 
 def spread_probability(method: int, p: Fraction, count: int) -> Fraction:
-    """p_a as algorithms.md 2 states it."""
+    """p_a as docs/modules/red.md states it."""
     if method == GEOMETRIC:
         return p
     if method == UNIFORM:

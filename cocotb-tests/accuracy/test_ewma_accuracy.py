@@ -1,4 +1,4 @@
-"""The average against exact arithmetic (design.md, figures to reach)."""
+"""The average against exact arithmetic (goal: 1 byte)."""
 
 from __future__ import annotations
 

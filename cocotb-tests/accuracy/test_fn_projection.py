@@ -1,5 +1,5 @@
 """FN in the RTL acts only when the projected queue exceeds its target: q + (R - mu) T > Qopt (paper, section III); in the quadratic
-form q + (R - mu) T + a T^2/2 > Qopt (algorithms.md 6).
+form q + (R - mu) T + a T^2/2 > Qopt (docs/modules/fn.md).
 
 The draw is held at 0, so that whatever has a chance is marked. R and a, and with them the projection, are computed from the times, lengths
 and backlogs of the arrivals alone, in doubles.

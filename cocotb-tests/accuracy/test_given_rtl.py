@@ -2,7 +2,7 @@
 
 Frames of two lengths, or that come faster and faster (or slower), at three operating points each. The law of each packet is
 computed from the times and lengths of the frames as they are sent, by Floyd & Jacobson 1993, ns-2's red.cc or the FN paper
-(algorithms.md 2 and 6), and `given` says how the marks are tested against it: their number within 3 sigma, of all packets and
+(docs/modules: red, fn), and `given` says how the marks are tested against it: their number within 3 sigma, of all packets and
 of each length, their spacing by chi-square at 99.9 %. p off by 10 %, another way of spreading, lengths that do not count and an
 acceleration that does not count are to be rejected by one of the two at least; the chance to miss one, computed from the
 laws, is below 10^-3.

@@ -1,4 +1,4 @@
-"""DT-ECN: the integer model against the rule of algorithms.md, 3, in natural units; the RTL against the model."""
+"""DT-ECN: the integer model against the rule of docs/modules/dt-ecn.md in natural units; the RTL against the model."""
 
 from __future__ import annotations
 

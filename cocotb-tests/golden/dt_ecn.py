@@ -1,4 +1,4 @@
-"""DT-ECN, bit for bit (docs/modules/dt-ecn.md; algorithms.md, 3)."""
+"""DT-ECN, bit for bit (docs/modules/dt-ecn.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """FN's decision, bit for bit (docs/modules/fn.md). One `Fn` is one queue; the `pool` is shared by the queues.
 
-Sources: Kadhum and Hassan, "Fast Congestion Notification" (APCC 2009), equation 3; algorithms.md 6.
+Sources: Kadhum and Hassan, "Fast Congestion Notification" (APCC 2009), equation 3; docs/modules/fn.md for what it leaves open.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An independent oracle of FN in double precision, as the paper writes it: rates by division, P by division.
 
-Sources: Kadhum and Hassan (APCC 2009) equation 3; algorithms.md 6 for the quadratic form, byte and uniform mode. It shares
+Sources: Kadhum and Hassan (APCC 2009) equation 3; docs/modules/fn.md for the quadratic form, byte and uniform mode. It shares
 no arithmetic with `fn.py`: it keeps the window as a list, and time as an unbounded number of ns.
 
 `Ruling.tied` says that u is closer to p_a than the error bound of docs/modules/fn.md.

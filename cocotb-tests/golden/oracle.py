@@ -1,7 +1,7 @@
 """An independent oracle in double precision: RED as the papers write it, with divisions.
 
 Sources: Floyd & Jacobson 1993 (count, uniform spreading, byte mode before spreading), ns-2.35
-red.cc (wait, gentle, byte mode after spreading), algorithms.md 1 and 2. It shares no arithmetic
+red.cc (wait, gentle, byte mode after spreading), docs/modules/red.md and ewma.md. It shares no arithmetic
 with `red.py` and `ewma.py`: it takes natural values, computes p_a by division and compares u.
 
 `bound` is the error bound of docs/modules/red.md: hardware and oracle agree wherever

@@ -146,7 +146,7 @@ def test_defaults_are_those_of_the_table(policy: weir.Policy) -> None:
 
 
 def test_defaults_of_the_sources() -> None:
-    """RFC 8033, RFC 8289, RFC 9332, Floyd 2001, algorithms.md."""
+    """RFC 8033, RFC 8289, RFC 9332, Floyd 2001, docs/modules."""
     wanted: dict[str, dict[str, Any]] = {
         "pie": {"target": 15e3, "tupdate": 15e3, "alpha": 0.125, "beta": 1.25, "burst": 150e3, "mark_ecnth": 0.1},
         "codel": {"target": 5e3, "interval": 100e3, "mtu": 1514, "ce_threshold": "off", "ecn": False},
