@@ -58,15 +58,11 @@ def commit() -> str:
 
 def python_package() -> Files:
     """The package `weir` with weirctl, by its path below the archive's `python`, for pip; without the simulation's packages."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    described = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = described["project"]
     kept = {key: project[key] for key in ("name", "version", "requires-python", "license", "dependencies")}
-    lines = [
-        "[build-system]",
-        'requires = ["setuptools>=77"]',
-        'build-backend = "setuptools.build_meta"',
-        "",
-        "[project]",
-    ]
+    lines = ["[build-system]", *(f"{key} = {json.dumps(value)}" for key, value in described["build-system"].items())]
+    lines += ["", "[project]"]
     lines += [f"{key} = {json.dumps(value)}" for key, value in kept.items()]
     lines += ["", "[project.scripts]", f"weirctl = {json.dumps(project['scripts']['weirctl'])}"]
     lines += ["", "[tool.setuptools]", 'packages = ["weir", "weir.ctl"]', "", "[tool.setuptools.package-data]"]

@@ -13,12 +13,11 @@ from cocotb.triggers import FallingEdge
 
 from golden import dt_ecn
 from golden.red import Verdict
+from policy_bench import LINGER
 
 SEED = int(os.environ["WEIR_SEED"])
 QUEUES = 4
 LATENCY = 10
-#: cycles from the last reason to be awake to the rest (aqm.Resting)
-LINGER = 512
 THRESHOLD = 0x070
 EVIDENCE = ("average", "count", "probability", "idleSlots")
 

@@ -12,9 +12,8 @@ import cocotb
 from golden.pi import NS_MAX, TIME, Gain, effective
 from golden.pie import DEFAULTS, Pie, PieParams
 from pi_bench import CYCLE_NS, LATENCY, QUEUES, SEED, Departure, PiBench, Request, any_bits, any_gain
+from policy_bench import LINGER
 
-#: cycles from the last reason to be awake to the rest (aqm.Resting)
-LINGER = 512
 WORDS = {"ecn": 0x0B0, "interval": 0x0B4, "target": 0x0B8, "alpha": 0x0BC, "beta": 0x0C0, "burst": 0x0C4}
 WORDS |= {"ecn_max": 0x0C8, "bypass": 0x0CC}
 

@@ -23,6 +23,8 @@ QUANTITY_MAX = (1 << 21) - 1
 COUNT_MAX = 65535
 #: a hint's result is there after this many cycles
 HINT_CYCLES = 12
+#: cycles from the last reason to be awake to the rest (aqm.Resting)
+LINGER = 512
 
 #: offsets in a queue's block (docs/policy-registers.md)
 POLICY = 0x000

@@ -73,6 +73,11 @@ class Capabilities:
         return bool(self.features >> 16 & 1)
 
     @property
+    def jumbo(self) -> bool:
+        """Whether jumbo frames are built: merging, splitting, transit."""
+        return bool(self.features >> 17 & 1)
+
+    @property
     def buffer_bytes(self) -> int:
         """Bytes that the cells hold: the largest limit."""
         return (self.cells - 1) * self.cell_bytes

@@ -24,8 +24,8 @@ Exit code 3 if something is wrong. Registers are those of the map: WEIR_REGS or 
 """
 _SHAPER_BITS = 64000
 _PATTERNS = (0x5A5A5A5A, 0xA5A5A5A5)
-_POLICY, _SPLIT = 0xF, 17
-"""bits of POLICY that name the policy; bit of FEATURES that tells of jumbo frames"""
+_POLICY = 0xF
+"""bits of POLICY that name the policy"""
 _APPLY, _STRIDE = 0x10FC, 0x400
 """address of the first queue's APPLY (docs/architecture.md, Register map)"""
 
@@ -123,7 +123,7 @@ def _model(preset: str) -> tuple[bool, str]:
 
 def _built(register: regs.Register, capabilities: weir.Capabilities) -> bool:
     if register.jumbo:
-        return bool(capabilities.features >> _SPLIT & 1)
+        return capabilities.jumbo
     return register.policy is None or register.policy in capabilities.policies
 
 
