@@ -19,7 +19,7 @@ GUIDES = ["guide-first-minutes", "guide-tuning-red", "guide-counters", "guide-bo
 REFERENCE = ["architecture", "policies", "weirctl", "weir-sim", "libweir", "registers", "policy-registers"]
 REFERENCE += ["register-protocol", "jumbo", "names", "adding-a-policy", "formal"]
 HARDWARE = ["integration", "boards", "netfpga", "packaging", "timing-history"]
-EXPERIMENTS = ["ns3", "reproduce", "reproduced"]
+EXPERIMENTS = ["ns3", "reproduce", "findings", "reproduced"]
 
 # Pages of modules/, in the order in which a frame meets them; those not named follow by name.
 BLOCKS = {

@@ -292,7 +292,7 @@ def report(folder: Path, quick: bool) -> None:
         "",
     ]
     lines += ["A **quick slice**: few rows, most of them shorter than in the papers; its verdicts say nothing about the papers."
-              if quick else "How it is run, and the rule of the verdicts: `docs/reproduce.md`.", "",
+              if quick else "How it is run, and the rule of the verdicts: `docs/reproduce.md`. What it shows: `docs/findings.md`.", "",
               "Every value is a mean over the seeds ± half of its 95 % interval. `rtl`: the bottleneck is the cycle model of the"
               " core, each of its decisions compared with the golden model. `golden`: the golden model alone. `ns3`: ns-3's own queue.", ""]  # fmt: skip
     summary, body = ["| paper | table | claim | verdict |", "|---|---|---|---|"], []

@@ -147,9 +147,21 @@ def test_usage_errors_have_code_2(arguments: list[str], capsys: pytest.CaptureFi
     assert "usage:" in capsys.readouterr().err
 
 
-def test_missing_model_is_told(tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = refused(capsys, tmp_path, "replay", good, tmp_path / "o", "--policy", "red", "--preset", "none", code=1)
-    assert "preset 'none' is not built; run `make model`" in line
+@pytest.mark.parametrize(
+    ("preset", "command"), [("none", "python sim/model/build.py --preset none"), ("full", "make model")]
+)
+def test_missing_model_is_told(
+    preset: str,
+    command: str,
+    tmp_path: Path,
+    good: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WEIR_MODEL_DIR", str(tmp_path / "nowhere"))
+    native.load.cache_clear()
+    line = refused(capsys, tmp_path, "replay", good, tmp_path / "o", "--policy", "red", "--preset", preset, code=1)
+    assert f"preset '{preset}' is not built; run `{command}`" in line
 
 
 def test_settings_are_pairs_or_flags() -> None:

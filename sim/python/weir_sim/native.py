@@ -11,6 +11,9 @@ import cffi
 
 ffi: Any = cffi.FFI()  # type: ignore[no-untyped-call]
 
+MADE = ("full", "network", "network-jumbo")
+"""The presets whose cycle models `make model` builds."""
+
 
 class ModelError(Exception):
     """The cycle model is not there or failed; the text says what to do."""
@@ -49,6 +52,8 @@ def load(preset: str = "full", wave: bool = False) -> Any:
     path = library(preset, wave)
     if not path.exists():
         command = f"python sim/model/build.py --preset {preset}" + (" --wave" if wave else "")
-        raise ModelError(f"the cycle model of preset '{preset}' is not built; run `make model` or `{command}`")
+        if preset in MADE and not wave:
+            command = "make model"
+        raise ModelError(f"the cycle model of preset '{preset}' is not built; run `{command}`")
     _declare()
     return ffi.dlopen(str(path))
