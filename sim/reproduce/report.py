@@ -475,6 +475,9 @@ def main() -> int:
         print(f"report: no table {a.table}", file=sys.stderr)
         return 2
     if a.what == "splice":
+        if not (a.folder / of.paper / f"{of.name}.json").exists():
+            print(f"report: {a.table} is not in {a.folder}; `run.py --table {a.table}` makes it", file=sys.stderr)
+            return 1
         if refused(a.folder, [of]):
             return 1
         splice(a.folder, of)

@@ -547,6 +547,16 @@ def test_a_program_says_what_it_was_built_from(tmp_path: Path) -> None:
     assert tables.Versions.of(tmp_path / "nowhere", tmp_path) == tables.ANY
 
 
+def test_a_table_that_is_not_there_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = (ROOT / "docs" / "reproduced.md").read_bytes()
+    monkeypatch.setattr(sys, "argv", ["report.py", "splice", str(tmp_path), "003/table1"])
+    assert report.main() == 1
+    assert capsys.readouterr().err == f"report: 003/table1 is not in {tmp_path}; `run.py --table 003/table1` makes it\n"
+    assert (ROOT / "docs" / "reproduced.md").read_bytes() == before
+
+
 def test_only_a_whole_table_of_the_plan_goes_to_the_docs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """003's first table has 7 rows, 4 sides with two queues, RED a third, ten seeds: 630 runs; twelve are there."""
     write(tmp_path, "aa")
