@@ -17,8 +17,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -297,7 +298,7 @@ def report(folder: Path, quick: bool) -> None:
               " core, each of its decisions compared with the golden model. `golden`: the golden model alone. `ns3`: ns-3's own queue.", ""]  # fmt: skip
     summary, body = ["| paper | table | claim | verdict |", "|---|---|---|---|"], []
     there, made = [], []
-    for of in TABLES:
+    for of in sorted(TABLES, key=attrgetter("paper")):
         file = folder / of.paper / f"{of.name}.json"
         if not file.exists():
             body += [f"## {of.paper}: {of.title}", "", "Not run.", ""] if not quick else []
@@ -376,6 +377,29 @@ def spliced(text: str, of: Table, summary: list[str], body: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def in_order(text: str) -> str:
+    """The report with the papers' sections and verdicts by paper, those of one paper in the plan's order, what the plan does not
+    have behind them.
+    """
+    headings, rows = [heading(of) for of in TABLES], [f"| {of.paper} | {of.title} " for of in TABLES]
+
+    def sort(lines: list[str], mark: str, known: list[str], name: Callable[[str], str]) -> None:
+        """Sorts, among themselves, those of the lines that begin with the mark and a paper."""
+        places = {line: n for n, line in enumerate(known)}
+        there = [n for n, line in enumerate(lines) if re.match(rf"{re.escape(mark)}\d\d\d\b", line)]
+        by_paper = sorted((lines[n] for n in there), key=lambda line: (name(line)[: len(mark) + 3], places.get(name(line), len(places))))  # fmt: skip
+        for n, line in zip(there, by_paper, strict=True):
+            lines[n] = line
+
+    parts = re.split(r"^(?=## )", text, flags=re.M)
+    sort(parts, "## ", headings, lambda part: part.split("\n", 1)[0])
+    (verdicts,) = (n for n, part in enumerate(parts) if part.startswith("## Verdicts\n"))
+    lines = parts[verdicts].splitlines(keepends=True)
+    sort(lines, "| ", rows, lambda line: line.rsplit("|", 3)[0])
+    parts[verdicts] = "".join(lines)
+    return "".join(parts)
+
+
 def pruned(text: str) -> str:
     """The report without sections and verdicts of tables that the plan does not have."""
     headings = {heading(of) for of in TABLES}
@@ -396,7 +420,7 @@ def prune() -> None:
     for file in sorted((ROOT / "docs" / "reproduced").glob("*.json")):
         if file.name not in known:
             file.unlink()
-    write_pages(pruned((ROOT / "docs" / "reproduced.md").read_text()))
+    write_pages(in_order(pruned((ROOT / "docs" / "reproduced.md").read_text())))
 
 
 def unfit(folder: Path, of: Table) -> str | None:
@@ -444,7 +468,7 @@ def splice(folder: Path, of: Table) -> None:
     kept = [re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", line) for line in body]
     keep_values(folder, of)
     made = [json.loads(file.read_text()) for file in sorted((ROOT / "docs" / "reproduced").glob("*.json"))]
-    write_pages(with_versions(spliced(page, of, summary, kept), made))
+    write_pages(in_order(with_versions(spliced(page, of, summary, kept), made)))
     for name in re.findall(r"\]\(([a-z0-9_-]+\.png)\)", "\n".join(body)):
         shutil.copy(folder / "report" / name, ROOT / "docs" / "reproduced")
 

@@ -547,6 +547,30 @@ def test_a_program_says_what_it_was_built_from(tmp_path: Path) -> None:
     assert tables.Versions.of(tmp_path / "nowhere", tmp_path) == tables.ANY
 
 
+def test_the_report_is_by_paper_and_in_the_plans_order() -> None:
+    first, second = (t for t in plan.TABLES if t.paper == "003" and not t.title.startswith("Control"))
+    other = next(t for t in plan.TABLES if t.paper == "000")
+    rows = [
+        f"| {t.paper} | {t.title} | a claim | {word} |\n"
+        for t, word in ((second, "holds"), (first, "holds"), (other, "x"))
+    ]
+    gone = "| 003 | no longer | a claim | holds |\n"
+    sections = [f"{report.heading(t)}\n\n| 128 | fn | {t.name} |\n\n" for t in (second, first, other)]
+    old = "## 003: ISRED against RED. no longer\n\nrows\n\n"
+    page = (
+        "# Title\n\n## Verdicts\n\n" + gone + "".join(rows) + "\n" + old + "".join(sections) + "## Not run\n\n- 001\n"
+    )
+    assert report.in_order(page) == (
+        "# Title\n\n## Verdicts\n\n"
+        + "".join(rows[::-1])
+        + gone
+        + "\n"
+        + "".join(sections[::-1])
+        + old
+        + "## Not run\n\n- 001\n"
+    )
+
+
 def test_a_table_that_is_not_there_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
