@@ -40,7 +40,7 @@ MODEL_NETWORK_JUMBO := build/stamps/model-network-jumbo
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
-.PHONY: help setup demo live test long collide soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves docs clean model lib format lock
+.PHONY: help setup ready demo live test long collide soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -57,6 +57,9 @@ live: $(VENV) $(MODEL_AQM) $(LIB) ## real Linux TCP through the core, Drop-Tail,
 
 # What tests need is built two at a time: Java, installing and linking leave a core idle.
 TESTED := $(LIB) $(MODEL) $(NS3) $(MODEL_NETWORK) $(MODEL_NETWORK_JUMBO)
+
+# All that lint, docs, proofs and tests need; with -j 2 also while packages are installed.
+ready: $(VENV) $(RTL) $(FORMAL_RTL) $(TESTED)
 
 test: $(VENV) ## the tests, 24 minutes on two cores; PYTEST_ARGS='-k ewma' chooses
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)

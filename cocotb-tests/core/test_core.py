@@ -40,11 +40,12 @@ def test_core_without_a_trace(tmp_path: Path) -> None:
         pytest.param("line", 1, marks=pytest.mark.slow(60)),
         ("order", 1),
         ("causes", 1),
-        ("causes", 2),
         ("restart", 1),
-        ("restart", 2),
         ("hostile", 1),
-        ("hostile", 2),
+        *(
+            pytest.param(bench, 2, marks=[pytest.mark.long, pytest.mark.full])
+            for bench in ("causes", "restart", "hostile")
+        ),
     ],
 )
 def test_core_with_four_queues(bench: str, seed: int) -> None:
