@@ -58,7 +58,7 @@ live: $(VENV) $(MODEL_AQM) $(LIB) ## real Linux TCP through the core, Drop-Tail,
 # What tests need is built two at a time: Java, installing and linking leave a core idle.
 TESTED := $(LIB) $(MODEL) $(NS3) $(MODEL_NETWORK) $(MODEL_NETWORK_JUMBO)
 
-# All that lint, docs, proofs and tests need; with -j 2 also while packages are installed.
+# All that lint, docs, proofs and tests need; -j 2 generates and builds while packages are installed.
 ready: $(VENV) $(RTL) $(FORMAL_RTL) $(TESTED)
 
 test: $(VENV) ## the tests, 24 minutes on two cores; PYTEST_ARGS='-k ewma' chooses

@@ -19,7 +19,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -298,7 +297,7 @@ def report(folder: Path, quick: bool) -> None:
               " core, each of its decisions compared with the golden model. `golden`: the golden model alone. `ns3`: ns-3's own queue.", ""]  # fmt: skip
     summary, body = ["| paper | table | claim | verdict |", "|---|---|---|---|"], []
     there, made = [], []
-    for of in sorted(TABLES, key=attrgetter("paper")):
+    for of in TABLES:
         file = folder / of.paper / f"{of.name}.json"
         if not file.exists():
             body += [f"## {of.paper}: {of.title}", "", "Not run.", ""] if not quick else []

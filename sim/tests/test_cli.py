@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -162,6 +163,13 @@ def test_missing_model_is_told(
     native.load.cache_clear()
     line = refused(capsys, tmp_path, "replay", good, tmp_path / "o", "--policy", "red", "--preset", preset, code=1)
     assert f"preset '{preset}' is not built; run `{command}`" in line
+
+
+def test_the_models_of_make_model_are_known() -> None:
+    makefile = (native.root() / "Makefile").read_text()
+    stamps = dict(re.findall(r"^(MODEL\w*) := build/stamps/model-?(\S*)$", makefile, re.M))
+    (made,) = re.findall(r"^model: (.*)$", makefile, re.M)
+    assert tuple(stamps[name] or "full" for name in re.findall(r"\$\((\w+)\)", made)) == native.MADE
 
 
 def test_settings_are_pairs_or_flags() -> None:

@@ -422,6 +422,11 @@ def test_a_file_has_one_set_of_options() -> None:
         assert {r.table.paper for r in files} == {"000", "001", "002", "003", "004"}
 
 
+def table1() -> plan.Table:
+    """003's first table, also of a plan that a test has changed."""
+    return plan.table_of("003", "table1")
+
+
 def result(dropped: int, trace_hash: str, compared: int = 10) -> dict[str, Any]:
     """A run's file with what a table of 003 needs."""
     names = ("arrived", "dropped", "loss_percent", "overflow", "average_sd")
@@ -438,7 +443,7 @@ def write(folder: Path, golden_hash: str, compared: int = 10) -> None:
     for side, dropped in (("red", 20), ("isred", 10)):
         for queue in ("rtl", "golden"):
             for seed in (1, 2, 3):
-                file = folder / plan.Run(plan.TABLES[0], "30", side, queue, seed).file
+                file = folder / plan.Run(table1(), "30", side, queue, seed).file
                 file.parent.mkdir(parents=True, exist_ok=True)
                 known = golden_hash if queue == "golden" else "aa"
                 file.write_text(json.dumps(result(dropped + seed, known, compared)))
@@ -447,10 +452,12 @@ def write(folder: Path, golden_hash: str, compared: int = 10) -> None:
 def test_a_table_has_printed_and_measured_values_and_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """21, 22, 23 against 11, 12, 13: the difference is 10 in each seed."""
     write(tmp_path, "aa")
-    made = tables.make(tmp_path, plan.TABLES[0], quick=False)
+    made = tables.make(tmp_path, table1(), quick=False)
     assert made["rows"][0]["sides"]["red"]["queue"] == "golden", "seven of ten runs of the RTL are missing"
-    monkeypatch.setattr(plan, "TABLES", (dataclasses.replace(plan.TABLES[0], seeds=(1, 2, 3)), *plan.TABLES[1:]))
-    made = tables.make(tmp_path, plan.TABLES[0], quick=False)
+    monkeypatch.setattr(
+        plan, "TABLES", tuple(dataclasses.replace(t, seeds=(1, 2, 3)) if t.name == "table1" else t for t in plan.TABLES)
+    )
+    made = tables.make(tmp_path, table1(), quick=False)
     side = made["rows"][0]["sides"]["red"]
     assert side["printed"]["dropped"] == 889.5 and side["measured"]["rtl"]["dropped"]["mean"] == 22
     assert side["queue"] == "rtl" and side["records_compared"] == 30
@@ -476,7 +483,7 @@ def test_a_mean_of_nothing_is_no_value() -> None:
 def test_a_run_that_several_rows_are_compared_with_counts_once(tmp_path: Path) -> None:
     """The same RED runs in two rows: three runs of RED and three of ISRED in each row, of other traces, are nine."""
     write(tmp_path, "aa")
-    made = tables.make(tmp_path, plan.TABLES[0], quick=False)
+    made = tables.make(tmp_path, table1(), quick=False)
     assert report.cost_rows(made)[0].startswith("60 records of the RTL, all equal to the golden model's (6 cycles). ")
     other = copy.deepcopy(made["rows"][0])
     for core in other["sides"]["isred"]["core"].values():
@@ -488,28 +495,28 @@ def test_a_run_that_several_rows_are_compared_with_counts_once(tmp_path: Path) -
 def test_a_table_says_which_rtl_it_is_of_and_what_it_cost(tmp_path: Path) -> None:
     """Two sides, three seeds, two queues, 1.5 s each; a run of another RTL among them is no part of a table."""
     write(tmp_path, "aa")
-    made = tables.make(tmp_path, plan.TABLES[0], quick=False)
+    made = tables.make(tmp_path, table1(), quick=False)
     assert made["rtl"] == "01" * 32 and made["cost"] == {q: {"runs": 6, "cpu_s": 9.0} for q in ("golden", "rtl")}
     line = report.cost_rows(made)[0]
     assert line.endswith(
         " Runs and their CPU time: golden 6 in 9 s, rtl 6 in 9 s."
         " SHA-256 of the RTL's Verilog 0101010101010101…, of the programs' sources 0303030303030303…."
     )
-    twice = [run for run in plan.runs(False) if run.table is plan.TABLES[0]] * 2
+    twice = [run for run in plan.runs(False) if run.table is table1()] * 2
     assert tables.cost(tmp_path, twice) == made["cost"], "a run that two tables have counts once"
-    file = tmp_path / plan.Run(plan.TABLES[0], "30", "red", "rtl", 2).file
+    file = tmp_path / plan.Run(table1(), "30", "red", "rtl", 2).file
     for now, other, what in (("01", "02", "RTL"), ("03", "04", "programs")):
         before = file.read_text()
         file.write_text(before.replace(now * 32, other * 32))
         with pytest.raises(tables.Disagreement, match=f"003 table1, {what} of its runs: 2 versions"):
-            tables.make(tmp_path, plan.TABLES[0], quick=False)
+            tables.make(tmp_path, table1(), quick=False)
         file.write_text(before)
 
 
 def test_a_run_of_another_version_than_is_built_makes_no_table(tmp_path: Path) -> None:
     """Of other sources, or of another RTL of its core; what is not known is not compared."""
     write(tmp_path, "aa")
-    table = plan.TABLES[0]
+    table = table1()
     file = tmp_path / plan.Run(table, "30", "red", "rtl", 2).file
     run = json.loads(file.read_text())
     run["parameters"]["core"] = "network"
@@ -548,6 +555,8 @@ def test_a_program_says_what_it_was_built_from(tmp_path: Path) -> None:
 
 
 def test_the_report_is_by_paper_and_in_the_plans_order() -> None:
+    papers = [t.paper for t in plan.TABLES]
+    assert papers == sorted(papers)
     first, second = (t for t in plan.TABLES if t.paper == "003" and not t.title.startswith("Control"))
     other = next(t for t in plan.TABLES if t.paper == "000")
     rows = [
@@ -584,7 +593,7 @@ def test_a_table_that_is_not_there_is_told(
 def test_only_a_whole_table_of_the_plan_goes_to_the_docs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """003's first table has 7 rows, 4 sides with two queues, RED a third, ten seeds: 630 runs; twelve are there."""
     write(tmp_path, "aa")
-    of = plan.TABLES[0]
+    of = table1()
     file = tmp_path / of.paper / f"{of.name}.json"
     file.parent.mkdir()
     file.write_text(json.dumps(tables.make(tmp_path, of, quick=False)))
@@ -634,7 +643,7 @@ def test_a_table_that_was_made_again_takes_its_place(tmp_path: Path, monkeypatch
     """Its section and its verdicts change, those of the other tables stay."""
     monkeypatch.setattr(report, "figures", lambda *_: ["![x](x.png)"])
     write(tmp_path, "aa")
-    of, other = plan.TABLES[0], plan.TABLES[1]
+    of, other = table1(), plan.table_of("003", "table1-half")
     made = tables.make(tmp_path, of, quick=False) | {"commit": "0123abc", "date": "2026-01-02"}
     summary, body = report.section(tmp_path, of, made, quick=False)
     assert any("Made of commit 0123abc, 2026-01-02." in line for line in body)
@@ -659,7 +668,7 @@ def test_a_table_that_was_made_again_takes_its_place(tmp_path: Path, monkeypatch
 
 def test_a_table_that_the_plan_has_no_longer_leaves_the_report() -> None:
     """Its section and its verdicts; nothing else."""
-    of = plan.TABLES[0]
+    of = table1()
     kept = [
         "# Head",
         "",
@@ -756,15 +765,15 @@ def test_a_table_is_refused_if_rtl_and_golden_model_differ(
     """Never a table of runs that disagree."""
     write(tmp_path, golden_hash, compared)
     with pytest.raises(tables.Disagreement, match=why):
-        tables.make(tmp_path, plan.TABLES[0], quick=False)
+        tables.make(tmp_path, table1(), quick=False)
 
 
 def test_a_run_of_the_rtl_needs_one_of_the_golden_model(tmp_path: Path) -> None:
     """Nothing that was not compared."""
     write(tmp_path, "aa")
-    (tmp_path / plan.Run(plan.TABLES[0], "30", "isred", "golden", 3).file).unlink()
+    (tmp_path / plan.Run(table1(), "30", "isred", "golden", 3).file).unlink()
     with pytest.raises(tables.Disagreement, match="30, isred, seed 3: no run of the golden model"):
-        tables.make(tmp_path, plan.TABLES[0], quick=False)
+        tables.make(tmp_path, table1(), quick=False)
 
 
 @pytest.mark.parametrize("name", ["004/table2-20-persistent", "002/tables-newreno"])
@@ -920,7 +929,7 @@ def test_a_profile_runs_it_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "profile" / "config.yaml").write_text(
         f"executor: cluster-generic\ncluster-generic-submit-cmd: sh {submit}\njobs: 2\nlatency-wait: 30\nseconds-between-status-checks: 1\n"
     )
-    wanted = [plan.Run(plan.TABLES[0], "15", "red", queue, 1).file for queue in ("rtl", "golden")]
+    wanted = [plan.Run(table1(), "15", "red", queue, 1).file for queue in ("rtl", "golden")]
     done = subprocess.run(
         [sys.executable, ROOT / "sim" / "reproduce" / "run.py", "--quick", "--folder", tmp_path / "results",
          "--", "--profile", tmp_path / "profile", "--", *wanted],
