@@ -117,6 +117,12 @@ def test_a_full_fifo_of_selections_is_predicted() -> None:
     assert seen["early"] > 10 and seen["dead"] > 300 and seen["selections"] > 300
 
 
+@pytest.mark.parametrize("load", [0.3, 1.0])
+def test_idle_time_of_frames_in_transit_is_predicted_to_the_ns(load: float) -> None:
+    """Slots of 1.28 ns, so that m tells one ns."""
+    check("red", 1e8, load, 8, RED | MRED | {"avpkt": 16, "bandwidth": 1e11, "jumbo": 0.6}, 1000, "network-jumbo")
+
+
 @dataclass
 class Frame:
     """A jumbo frame that waits."""

@@ -16,8 +16,9 @@ constexpr unsigned interval = 4;    ///< from request to request and from grant 
 constexpr unsigned egress = 11;     ///< grant to first beat
 constexpr unsigned charges = 1;     ///< last packet's departure to the shaper's charge for a jumbo frame
 constexpr unsigned packs = 17;      ///< last packet's departure to the first beat of a jumbo frame
-constexpr unsigned hint = 4;        ///< first beat to the time up to which the queue was idle
-constexpr unsigned emptied = 6;     ///< grant to the time from which the queue is idle
+constexpr unsigned hint = 4;        ///< first beat to the hint, which ends idle time
+constexpr unsigned emptied = 6;     ///< grant to where the queue is empty, which begins it
+constexpr unsigned timed = 1;       ///< the cycle whose time those two have, to theirs: the core's time is a register
 constexpr unsigned refused = 3;     ///< commit of a refused arrival to the same, if that leaves the queue empty
 // Of jumbo frames in transit.
 constexpr unsigned collects = 25;   ///< last beat to request
@@ -65,6 +66,7 @@ Port::Port(const PortConfig &config)
       limitBytes_(word(config.words, "LIMIT_BYTES", (1u << 21) - 1) & 0x1FFFFF),
       limitPackets_(word(config.words, "LIMIT_PACKETS", 65535) & 0xFFFF),
       lfsr_(config.seed ? config.seed : seedOfZero),
+      emptiedAt_(timed),
       flows_(config.merge.slots),
       merger_(config.merge),
       mred_(config.words) {
@@ -141,11 +143,8 @@ void Port::request(const Frame &frame, uint64_t at) {
   r.ns = nsOfCycle(at), r.length = frame.length, r.ecn = frame.ecn, r.draw = draw();
   r.bytes = static_cast<uint32_t>(atRequest_.bytes), r.packets = static_cast<uint32_t>(atRequest_.packets);
   r.frames = static_cast<uint32_t>(atRequest_.frames);
-  const uint64_t seen = nsOfCycle(frame.hint);
-  if (r.packets == 0 && averaging_) {
-    if (!stale(frame)) r.slots = policy_->slotsAfter(seen > idleSince_ ? seen - idleSince_ : 0);
-    idleSince_ = r.ns;
-  }
+  if (r.packets == 0 && averaging_ && !stale(frame))
+    r.slots = policy_->slotsAfter(nsOfCycle(frame.hint - timed) - nsOfCycle(emptiedAt_ - timed));
   Verdict v = policy_->request(r);
   const uint32_t packets = frame.packets();
   const bool selected = v.cause != none, together = !frame.inner.empty();
@@ -336,7 +335,6 @@ void Port::finishDepartures(uint64_t before) {
     atDeparture_.until(o.at + 2, o.at + 3, o.at + 3, o.at);
     o.record[3] = static_cast<uint32_t>(atDeparture_.bytes);
     o.record[4] = static_cast<uint32_t>(atDeparture_.packets | atDeparture_.frames << 16);
-    if (atDeparture_.packets == 0) idleSince_ = nsOfCycle(o.at + emptied);
     if (o.told) departures_.push_back(o.record);
     open_.pop_front();
   }

@@ -88,7 +88,7 @@ class Port {
   struct Frame {
     uint64_t first, last;  ///< cycles of its beats
     uint64_t ready;        ///< earliest request
-    uint64_t hint;         ///< cycle up to which an empty queue was idle
+    uint64_t hint;         ///< cycle of its hint, up to which an empty queue is idle
     uint32_t length, ecn, number;
     Found found;
     std::vector<Inner> inner;
@@ -166,7 +166,7 @@ class Port {
   uint64_t nextRequest_ = 0, lastGrant_ = 0, lastRefund_ = 0;
   uint64_t lastSlot_ = 0, walked_ = 0, headed_ = 0;
   u128 tat_ = 0;            ///< the shaper's theoretical arrival time, 2^-19 ns
-  uint64_t idleSince_ = 0, emptiedAt_ = 0;
+  uint64_t emptiedAt_;      ///< where idle time begins
   uint32_t number_ = 0;
   uint64_t cellsHeld_ = 0, live_ = 0, dead_ = 0;
   bool slotLast_ = false;   ///< a slot came after the last grant
