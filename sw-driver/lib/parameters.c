@@ -34,7 +34,8 @@ static const struct weir_row common[] = {
 	{ .parameter = { "quantum", "bytes", WEIR_KIND_SIZE, 9216, MOST_QUANTUM, "9216", NULL, "tc-drr quantum",
 			 "bytes a round of deficit weighted round robin" },
 	  .offset = WEIR_AT(quantum), .whole = true, .advice = "a quantum holds the longest frame" },
-	WEIR_FLAG_ROW("strict", strict, "off", "tc-ets strict", "served before every queue of a higher number"),
+	WEIR_FLAG_ROW("strict", strict, "off", "tc-ets strict",
+		      "served before all that are not strict; of strict ones the lower number first"),
 	WEIR_FLAG_ROW("front", front, "off", "Lakshman et al. 1996",
 		      "a packet that does not fit is queued, and the queue drops from its head until it fits"),
 };

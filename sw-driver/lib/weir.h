@@ -217,7 +217,7 @@ struct weir_pi2 {
 struct weir_queue_config {
 	int policy;           /* enum weir_policy */
 	int unit;             /* enum weir_unit: in what the policy measures the queue */
-	int strict;           /* served before every queue of a higher number */
+	int strict;           /* served before all that are not strict; of strict ones the lower number first */
 	int front;            /* over its limit the queue drops from its head */
 	double limit;         /* in the queue's unit; becomes limit_bytes or limit_packets */
 	double limit_bytes;

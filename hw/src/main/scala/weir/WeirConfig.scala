@@ -5,7 +5,7 @@ import spinal.core._
 /** Everything that is fixed when Verilog is generated. All of it can be read back from register block 0.
   *
   * @param name        preset name, used for file names
-  * @param dataWidth   bits of tdata, a power of two of 64 or more; the buffer is twice as wide
+  * @param dataWidth   bits of tdata: 64; the buffer is twice as wide
   * @param queues      number of queues, 1 to 8
   * @param cells       64-byte cells of the shared buffer, a power of two; one cell is the tail sentinel of the free list
   * @param descriptors packets that the buffer can hold at once, a power of two
@@ -88,7 +88,7 @@ case class WeirConfig(
   val flowIndexWidth = 11
   /** packets of a group: at most 448 */
   val memberWidth = 9
-  /** cells of a group: a jumbo frame in transit has at most 382 packets, of a cell each */
+  /** cells of a group: a jumbo frame in transit has at most 383 packets, of a cell each, and its header's cells */
   val groupCellWidth = 10
   /** A verdict reaches Admit this many cycles after its request: of a policy that answers within the decision latency
     * of the RED family, and of the others. Every policy of a class is awaited for the same time. A packet's flow is known

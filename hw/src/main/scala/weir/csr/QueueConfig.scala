@@ -33,7 +33,7 @@ case class QueueConfig(c: WeirConfig) extends Bundle {
   val unit = UInt(2 bits)
   /** over its limits the queue drops from its head, not the arrival */
   val dropFront = Bool()
-  /** served before every queue of a higher number */
+  /** served before all that are not strict; of strict ones the lower number first */
   val strict = Bool()
   val limitBytes = c.quantity
   val limitPackets = c.count

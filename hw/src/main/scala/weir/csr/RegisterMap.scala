@@ -135,7 +135,8 @@ object RegisterMap {
   private val queueConfig = Seq(
     shadow("POLICY", 0x000, 32, Value(0), "a policy that is not built: SLVERR, nothing written",
       bits("POLICY", 3, 0, Policy.all.map(p => s"${p.id} ${p.name}").mkString(", ")), bits("UNIT", 9, 8, "0 bytes, 1 packets, 2 frames; 3 is taken as 0"),
-      flag("DROP_FRONT", 12, "over its limits the queue drops from its head"), flag("STRICT", 16, "served before every queue of a higher number")),
+      flag("DROP_FRONT", 12, "over its limits the queue drops from its head"),
+      flag("STRICT", 16, "served before all that are not strict; of strict ones the lower number first")),
     shadow("LIMIT_BYTES", 0x004, 21, Value((1 << 21) - 1), "hard limit in bytes"),
     shadow("LIMIT_PACKETS", 0x008, 16, Value(65535), "hard limit in packets"),
     shadow("RESERVE_CELLS", 0x00C, 15, Value(0), "cells kept for this queue"),
