@@ -147,9 +147,9 @@ _DROPPED = {
 }  # fmt: skip
 
 
-def _gateways(tcp: str) -> Table:
+def _of_gateways(tcp: str) -> tuple[Claim, ...]:
     named = tuple("ABCDE" if tcp == "reno" else "BCDEF")
-    claims = (
+    return (
         Claim(
             "plain-sent", "Drop-Tail without ECN sends more than RED without ECN", "sent_bytes", 1, "drop-tail", "red"
         ),
@@ -174,24 +174,58 @@ def _gateways(tcp: str) -> Table:
             "ecn-dropped", "DT-ECN at 75 % drops less than RED with ECN", "dropped_bytes", -1, "dt-ecn-75", "red-ecn"
         ),
     )
-    printed = {}
-    for n, row in enumerate("ABCDEF"):
-        printed[row] = {f"{q} sent_bytes": float(v) for q, v in zip(_QUEUES, _SENT[tcp][n], strict=True)}
-        printed[row] |= {f"{q} dropped_bytes": float(v) for q, v in zip(_QUEUES, _DROPPED[tcp][n], strict=True)}
+
+
+def _printed_of_gateways(tcp: str) -> dict[str, dict[str, float]]:
+    return {
+        row: {f"{q} sent_bytes": float(v) for q, v in zip(_QUEUES, _SENT[tcp][n], strict=True)}
+        | {f"{q} dropped_bytes": float(v) for q, v in zip(_QUEUES, _DROPPED[tcp][n], strict=True)}
+        for n, row in enumerate("ABCDEF")
+    }
+
+
+_NUMBERS_001 = {"reno": "1 and 2, Reno", "sack": "3 and 4, SACK"}
+_METRICS_001 = ("sent_bytes", "dropped_bytes", "utilisation_percent", "after_stop_s")
+
+
+def _gateways(tcp: str) -> Table:
     return Table(
-        "001", f"tables-{tcp}", f"Tables {'1 and 2, Reno' if tcp == 'reno' else '3 and 4, SACK'}", "gateways",
+        "001", f"tables-{tcp}", f"Tables {_NUMBERS_001[tcp]}", "gateways",
         {"duration": 60, "sample": 0.1, "tcp": tcp}, {row: {"scenario": row} for row in "ABCDEF"},
-        {q: {"gateway": q} for q in _QUEUES}, printed, ("sent_bytes", "dropped_bytes", "utilisation_percent", "after_stop_s"), claims,
+        {q: {"gateway": q} for q in _QUEUES}, _printed_of_gateways(tcp), _METRICS_001, _of_gateways(tcp),
         ("The printed columns of DT-ECN at 25 % are the same for Reno and SACK, to the byte.",
          "The phase times of B to E are not printed: thirds of the 60 s, as in A [ours]."),
         ("drop-tail", "red", "red-ecn"), ("A",), ("drop-tail", "dt-ecn-75", "red-ecn", "red"), {"duration": 0.9},
     )  # fmt: skip
 
 
+def _gateways_as_in_ns2(tcp: str) -> Table:
+    printed = {
+        row: values
+        | {name.replace("red-ecn ", "red-ecn-marks "): v for name, v in values.items() if name.startswith("red-ecn ")}
+        for row, values in _printed_of_gateways(tcp).items()
+    }
+    sides: dict[str, dict[str, Value]] = {q: {"gateway": q} for q in _QUEUES}
+    sides["red-ecn"] = {"gateway": "red-ecn", "mark-p": 0.1}
+    sides["red-ecn-marks"] = {"gateway": "red-ecn"}
+    return Table(
+        "001", f"ns2-{tcp}", f"Control [ours]: Tables {_NUMBERS_001[tcp]}, windows in packets and mark_p: a hypothesis", "gateways",
+        {"duration": 60, "tcp": tcp, "window": 2000, "ssthresh": 0}, {row: {"scenario": row} for row in "ABCDEF"}, sides,
+        printed, _METRICS_001, _of_gateways(tcp),
+        ("The paper: a window of 16 bits, a slow-start threshold of 65536 bytes. ns-2 counts both in packets. If the numbers were given to it as they are, neither limits"
+         " anything; here the threshold is none and the window 2000 packets, where queue and path hold 675.",
+         "`red-ecn` drops what it selects at a probability of 0.1 and above, as ns-2's RED has it (`mark_p_`), `red-ecn-marks` marks, as in the tables above."
+         " The printed values of both are those of RED with ECN.",
+         "Both were tried because the printed losses of A and B, and of RED with ECN, could not be explained, and were kept for what single runs with seed 1 lost then."
+         " That seed is one of the three here."),
+        golden_only=True,
+    )  # fmt: skip
+
+
 #: by paper, in the order of the report
 TABLES = (
     *mred.TABLES,
-    _gateways("reno"), _gateways("sack"),
+    _gateways("reno"), _gateways("sack"), _gateways_as_in_ns2("reno"), _gateways_as_in_ns2("sack"),
     *datacenter.TABLES,
     _isred("table1", "Table 1, as printed: 0.7 Mb/s", {},
            ("The number of sources is taken as all of them, the first two included; the paper leaves that open.", _ISRED_RUNS,

@@ -169,6 +169,15 @@ def test_marks_reach_the_sources() -> None:
     assert ecn["queue_packets_mean"] < 300
 
 
+def test_red_above_mark_p_drops_where_it_would_mark() -> None:
+    """ns-2's `mark_p_`: with a max_p of 0.02, 0.019 is below max and 0.1 above it, where with gentle RED p rises from 0.02 to 1."""
+    early = {p: experiment("gateways", queue="golden", duration=6, scenario="F", gateway="red-ecn", **{"mark-p": p})["results"]
+             for p in (0.019, 0.1, 1)}  # fmt: skip
+    assert early[0.019]["marked"] < early[0.1]["marked"] < early[1]["marked"]
+    # the last are of packets without ECN: SYN, and what is sent again
+    assert early[0.019]["early"] > early[0.1]["early"] > 5 * early[1]["early"]
+
+
 @pytest.mark.parametrize("tcp", ["reno", "sack"])
 def test_a_source_that_stops_sends_nothing_new(tcp: str) -> None:
     """001, scenario A, nothing is lost: 15 of 25 sources stop at 4 s. What is under way then, and two segments, come within a round
@@ -255,6 +264,7 @@ def test_congestion_falls_when_the_new_flows_have_ended() -> None:
 #: what a parameter that once was a constant changes; its value today is the default
 SET: list[tuple[str, dict[str, object]]] = [
     *(("gateways", {name: value}) for name, value in (("delay", 0.02), ("access-delay", 0.02), ("ssthresh", 3000), ("jitter", 1))),
+    ("gateways", {"gateway": "drop-tail", "window": 2000}),
     *(("gateways", {"min-rto": value, "gateway": "drop-tail", "limit": 20}) for value in (0.05,)),
     *(("fn-red", {name: value}) for name, value in (("delay", 0.02), ("access-rate", 2e6), ("access-delay", 0.01), ("jitter", 0.5))),
     *(("fn-red", {"traffic": "sessions", name: value}) for name, value in (("mean", 20000), ("shape", 3))),
@@ -330,6 +340,10 @@ BAD: list[tuple[str, list[str], int, str]] = [
     ("isred", ["--access-rate=1"], 2, "must be 64000"),
     ("fn-red", ["--mean=5000"], 2, "--mean is of --traffic sessions and fed only"),
     ("fn-red", ["--traffic=fed", "--shape=1"], 2, "--shape=1 must be 1.01 to 100"),
+    ("gateways", ["--mark-p=0.1"], 2, "--mark-p is of --gateway red-ecn with --queue golden only"),
+    ("gateways", ["--gateway=red", "--queue=golden", "--mark-p=0.1"], 2, "--mark-p is of --gateway red-ecn with"),
+    ("gateways", ["--gateway=red-ecn", "--queue=golden", "--mark-p=0"], 2, "--mark-p=0 must be 1e-06 to 1"),
+    ("gateways", ["--window=2001"], 2, "--window=2001 must be 1 to 2000"),
     ("gateways", ["--min-rto=0"], 2, "--min-rto=0 must be 0.001 to 60"),
     ("gateways", ["--ssthresh=-1"], 2, "must be 0 to"),
     ("mred", ["--tick=17"], 2, "must be 1 to 16"),

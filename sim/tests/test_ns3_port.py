@@ -108,6 +108,38 @@ def test_the_policies_are_those_of_the_python_models(case: tuple[str, dict[str, 
     assert len(outcomes) > (case[0] != "drop-tail"), outcomes
 
 
+@pytest.mark.parametrize("above", [0.02, 0.5])
+def test_mark_p_turns_marks_into_drops(above: float) -> None:
+    """All else stays as it is without: ns-2's `mark_p_` decides what is done with a packet that RED has selected."""
+    words = weir.convert_queue("red", None, **(RED | {"ecn": True, "gentle": True}))
+    arrivals = "".join(" ".join(map(str, a)) + "\n" for a in requests(Random(9), 4000))
+    text = "".join(f"word {n} {v}\n" for n, v in words.items())
+    plain, changed = (
+        [[int(w) for w in line.split()] for line in run("policy_check", text=t + "go\n" + arrivals).stdout.splitlines()]
+        for t in (text, text + f"word MARK_P {int(above * 2**32)}\n")
+    )
+    mark, drop = 1, 2
+    turned = 0
+    for before, after in zip(plain, changed, strict=True):
+        turns = before[1] != 0 and before[4] >= above * 2**32 and before[0] != drop
+        assert after == [drop if turns else before[0], *before[1:]]
+        turned += turns and before[0] == mark
+    assert 50 < turned < sum(v[0] == mark for v in plain)
+
+
+@pytest.mark.parametrize(
+    ("policy", "value", "why"),
+    [
+        ("red", "0.1", "mark_p is not 1: the golden model alone has it"),
+        ("red", "2", "mark_p is not 1: the golden model alone has it"),
+    ],
+)
+def test_mark_p_with_the_rtl_is_refused(policy: str, value: str, why: str) -> None:
+    """One line."""
+    done = run("port_check", policy, "1e7", 10, 1, 1, "core", "network", "mark-p", value, code=1)
+    assert why in done.stderr and done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(("load", "core"), [(0.2, "network"), (0.9, "full"), (0.9, "network"), (3.0, "network")])
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_every_record_of_the_rtl_is_predicted(case: tuple[str, dict[str, Any]], load: float, core: str) -> None:
@@ -136,7 +168,9 @@ def test_idle_time_is_predicted_to_the_ns(policy: str, load: float, limit: int) 
     settings |= {"slope": 200_000} if policy == "isred" else {}
     rate = 10.0 ** Random(f"{policy}{load}{limit}").choice((7, 8))
     words = [str(w) for name, value in settings.items() for w in (name, value)]
-    first, rtl, golden = run("port_check", policy, rate, 2000, load, limit + 1, "core", "network", *words).stdout.splitlines()
+    first, rtl, golden = run(
+        "port_check", policy, rate, 2000, load, limit + 1, "core", "network", *words
+    ).stdout.splitlines()
     print(f"{policy}, {rate:g} bit/s, load {load}: {first}")
     assert rtl == golden and int(first.split()[4]) >= 2000
 

@@ -26,10 +26,11 @@ int main(int count, char **words) {
   o.number("jitter", 0.1, 0, 20, "of the starts, s, in a run of 60 s; shorter with it");
   o.integer("limit", 450, 4, 600, "of the queue, packets");
   o.integer("size", 1500, 100, 1500, "of a packet on the wire, bytes");
-  o.integer("window", 44, 1, 45, "of the receivers, packets");
+  o.integer("window", 44, 1, 2000, "of the receivers, packets; more than 45 with window scaling");
   o.number("weight", 0.002, 1.6e-5, 1, "RED's average");
   o.number("probability", 0.02, 1e-6, 1, "RED's max_p");
   o.text("gentle", "on", {"on", "off"}, "as in ns-2");
+  o.number("mark-p", 1, 1e-6, 1, "red-ecn drops what it selects at this probability and above, as ns-2's mark_p_; 1: it marks");
   o.parse(count, words);
 
   const std::string &gateway = o.text("gateway");
@@ -37,8 +38,10 @@ int main(int count, char **words) {
   if (gateway == "drop-front" && o.text("queue") == "rtl" && o.text("check") == "on") o.refuse("--gateway drop-front has no golden model; give --check off");
   const bool red = gateway.rfind("red", 0) == 0, ecn = gateway.find("ecn") != std::string::npos;
   for (const char *name : {"weight", "probability", "gentle"}) o.only(name, red, "--gateway red and red-ecn");
+  o.only("mark-p", gateway == "red-ecn" && o.text("queue") == "golden", "--gateway red-ecn with --queue golden");
   NetworkConfig c;
   c.name = "gateways";
+  c.queue.markP = o.number("mark-p");
   c.queue.rate = o.number("rate");
   c.queue.policy = red ? "red" : gateway.rfind("dt-ecn", 0) == 0 ? "dt-ecn" : gateway;
   const double limit = o.number("limit");

@@ -15,13 +15,14 @@ enum Mode { certain = 0, withoutWait = 1 };
 
 struct RedParams {
   uint64_t minimum, maximum, maxP;
+  uint64_t markP;  ///< marks below it: ns-2's `mark_p_`, of no register
   Scaled slope, gentleSlope, mean;
   unsigned spread, byteMode;
   bool gentle, ecn, hardDrop, noDrop, exemptFirst;
 
   static RedParams of(const Words &w) {
     const uint32_t flags = word(w, "RED_FLAGS"), spread = flags & 3;
-    return {word(w, "RED_MIN"), word(w, "RED_MAX"), word(w, "RED_MAXP"), scaled(w, "RED_SLOPE"),
+    return {word(w, "RED_MIN"), word(w, "RED_MAX"), word(w, "RED_MAXP"), w.count("MARK_P") ? word(w, "MARK_P") : one32 + 1, scaled(w, "RED_SLOPE"),
             scaled(w, "RED_GENTLE_SLOPE"), scaled(w, "RED_MEAN"), spread == 3 ? 2u : spread,
             std::min(flags >> 2 & 3, 2u), bool(flags >> 4 & 1), bool(flags >> 5 & 1), bool(flags >> 6 & 1),
             bool(flags >> 7 & 1), bool(flags >> 8 & 1)};
@@ -121,9 +122,9 @@ class RedModel final : public PolicyModel {
     return u128{r.draw} << 28 < u128{p} * saturate(kappa(r.length) * rise_.gain.mantissa >> rise_.gain.exponent, 36);
   }
 
-  unsigned answer(unsigned cause, uint32_t ecn) const {
+  unsigned answer(unsigned cause, uint32_t ecn, uint64_t p) const {
     if (cause == none) return accept;
-    const bool marking = params_.ecn && !(cause == forced && params_.hardDrop);
+    const bool marking = params_.ecn && p < params_.markP && !(cause == forced && params_.hardDrop);
     if (marking && (ecn == ect0 || ecn == ect1)) return mark;
     if (marking && ecn == ce) return accept;
     return params_.noDrop && marking ? accept : drop;
@@ -159,7 +160,7 @@ class RedModel final : public PolicyModel {
       cause = hit ? early : none;
     }
     if (r.packets < 2) cause = none;
-    return {answer(cause, r.ecn), cause, average, count_, p, r.slots};
+    return {answer(cause, r.ecn, p), cause, average, count_, p, r.slots};
   }
 
   RedParams params_;

@@ -2,7 +2,7 @@
 //
 //   port_check POLICY RATE FRAMES LOAD SEED [NAME VALUE]…
 //
-// Two names are not of the policy: `merge`, whose value is the number of flows whose packets are merged, and `core`.
+// Names that are not of the policy: `merge`, whose value is the number of flows whose packets are merged, `core`, and `mark-p`.
 // Prints arrivals, records compared, and the two hashes of the RTL and of the golden model alone; exits 1 if they differ.
 
 #include <cmath>
@@ -43,6 +43,7 @@ int main(int count, char **words) {
       setup.merge |= name == "merge";
       if (name == "merge") flows = static_cast<unsigned>(std::atoi(words[i + 1]));
       else if (name == "core") setup.core = words[i + 1];
+      else if (name == "mark-p") setup.markP = std::atof(words[i + 1]);
       else setup.settings.emplace_back(words[i], words[i + 1]);
     }
     const auto rtl = weirsim::makeRtl(setup, true), golden = weirsim::makeGolden(setup);

@@ -79,11 +79,17 @@ golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &cap
   port.cost = words.cost, port.overhead = words.overhead, port.seed = setup.seed, port.cells = capabilities.cells;
   port.merge.on = setup.merge, port.merge.tick = setup.tick, port.transit = setup.transit;
   if (setup.mred) addMred(setup, port.words);
+  if (!(setup.markP > 0 && setup.markP <= 1))
+    throw std::runtime_error("mark_p " + std::to_string(setup.markP) + " is out of range: allowed is above 0 and up to 1");
+  if (setup.markP < 1 && setup.policy != "red")
+    throw std::runtime_error("mark_p is below 1 with policy '" + setup.policy + "': allowed is red");
+  if (setup.markP < 1) port.words["MARK_P"] = static_cast<uint32_t>(std::ldexp(setup.markP, 32));
   return port;
 }
 
 void configureCore(struct weir *device, const Setup &setup) {
   checkJumbo(setup);
+  if (setup.markP != 1) throw std::runtime_error("mark_p is not 1: the golden model alone has it, the RTL marks at every probability");
   const weir_shaper shaper{coreRate(setup), 0.0, static_cast<double>(setup.overhead)};
   check(weir_seed(device, setup.seed));
   check(weir_shape(device, &shaper));
