@@ -11,7 +11,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-COLOURS = ("#12395b", "#c8372d", "#2a9d6f", "#e08a1e", "#5b2a86", "#7a5c3a")
+COLOURS = ("#12395b", "#c8372d", "#2a9d6f", "#e08a1e", "#5b2a86", "#7a5c3a", "#c45ab3")
 
 
 def _save(figure: Any, path: Path) -> None:

@@ -243,7 +243,7 @@ def section(folder: Path, of: Table, table: dict[str, Any], quick: bool) -> tupl
     else:
         body += [*gains_report.sweep_rows(table), ""] if of in datacenter.PRINTED_TABLES and over_loads else []
         body += value_rows(table)
-    if of.program == "gateways":
+    if of.program == "gateways" and not of.golden_only:
         body += ["", "The order of the queues; `=` where intervals overlap:", "", *order_rows(table)]
     made = [f"Made of commit {table['commit']}, {table['date']}."] if "commit" in table else []
     return summary, [*body, "", *cost_rows(table), *made, "", *figures(folder, table, of), ""]

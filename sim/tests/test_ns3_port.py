@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import replace
 from random import Random
@@ -116,27 +117,38 @@ def test_mark_p_turns_marks_into_drops(above: float) -> None:
     text = "".join(f"word {n} {v}\n" for n, v in words.items())
     plain, changed = (
         [[int(w) for w in line.split()] for line in run("policy_check", text=t + "go\n" + arrivals).stdout.splitlines()]
-        for t in (text, text + f"word MARK_P {int(above * 2**32)}\n")
+        for t in (text, text + f"word MARK_P {math.ceil(above * 2**32)}\n")
     )
     mark, drop = 1, 2
     turned = 0
     for before, after in zip(plain, changed, strict=True):
-        turns = before[1] != 0 and before[4] >= above * 2**32 and before[0] != drop
+        turns = before[1] != 0 and before[4] >= math.ceil(above * 2**32) and before[0] != drop
         assert after == [drop if turns else before[0], *before[1:]]
         turned += turns and before[0] == mark
     assert 50 < turned < sum(v[0] == mark for v in plain)
 
 
 @pytest.mark.parametrize(
-    ("policy", "value", "why"),
+    ("policy", "settings", "value", "why"),
     [
-        ("red", "0.1", "mark_p is not 1: the golden model alone has it"),
-        ("red", "2", "mark_p is not 1: the golden model alone has it"),
+        ("red", RED | {"ecn": "on"}, "0.1", "mark_p is not 1: the golden model alone has it"),
+        ("red", RED | {"ecn": "on"}, "0", "mark_p 0.000000 is out of range: allowed is above 0 and up to 1"),
+        ("red", RED | {"ecn": "on"}, "2", "mark_p 2.000000 is out of range"),
+        ("red", RED | {"ecn": "on"}, "nan", "mark_p nan is out of range"),
+        ("red", RED, "0.1", "which is of policy red with ecn on, and without nodrop and mred"),
+        (
+            "red",
+            RED | {"ecn": "on", "nodrop": "on"},
+            "0.1",
+            "which is of policy red with ecn on, and without nodrop and mred",
+        ),
+        ("drop-tail", {}, "0.1", "which is of policy red with ecn on, and without nodrop and mred"),
     ],
 )
-def test_mark_p_with_the_rtl_is_refused(policy: str, value: str, why: str) -> None:
-    """One line."""
-    done = run("port_check", policy, "1e7", 10, 1, 1, "core", "network", "mark-p", value, code=1)
+def test_mark_p_where_it_is_not_is_refused(policy: str, settings: dict[str, Any], value: str, why: str) -> None:
+    """One line: with the RTL, out of range, where nothing is marked, and where it would mean something else."""
+    words = [w for item in settings.items() for w in item]
+    done = run("port_check", policy, "1e7", 10, 1, 1, "core", "network", "mark-p", value, *words, code=1)
     assert why in done.stderr and done.stderr.count("\n") == 1
 
 

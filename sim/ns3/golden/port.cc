@@ -18,7 +18,7 @@ constexpr unsigned charges = 1;     ///< last packet's departure to the shaper's
 constexpr unsigned packs = 17;      ///< last packet's departure to the first beat of a jumbo frame
 constexpr unsigned hint = 4;        ///< first beat to the hint, which ends idle time
 constexpr unsigned emptied = 6;     ///< grant to where the queue is empty, which begins it
-constexpr unsigned timed = 1;       ///< the cycle whose time those two have, to theirs: the core's time is a register
+constexpr unsigned timed = 1;       ///< the core's time is a register: in a cycle it tells that of the one before
 constexpr unsigned refused = 3;     ///< commit of a refused arrival to the same, if that leaves the queue empty
 // Of jumbo frames in transit.
 constexpr unsigned collects = 25;   ///< last beat to request

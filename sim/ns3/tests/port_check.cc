@@ -46,7 +46,7 @@ int main(int count, char **words) {
       else if (name == "mark-p") setup.markP = std::atof(words[i + 1]);
       else setup.settings.emplace_back(words[i], words[i + 1]);
     }
-    const auto rtl = weirsim::makeRtl(setup, true), golden = weirsim::makeGolden(setup);
+    const auto golden = weirsim::makeGolden(setup), rtl = weirsim::makeRtl(setup, true);
     std::mt19937_64 random(setup.seed);
     const double mean = 700 * 8e9 / setup.rate / std::atof(words[4]);
     const uint32_t sizes[] = {54, 60, 64, 65, 72, 73, 100, 500, 1064, 1500, 1514};

@@ -31,7 +31,7 @@ struct Setup {
   /// nearest the head loses a share of its packets: `mredLow` of them at min, `mredHigh` at max, 0 to 1.
   bool mred = false;
   double mredLow = 0.1, mredHigh = 0.6;
-  /// RED with ECN drops what it selects at this probability and above, where it would mark: ns-2's `mark_p_`. 1: it marks. The golden
+  /// RED with ECN drops what it selects at this probability and above, where it would mark: ns-2's `mark_p_`. 1: it marks at each. The golden
   /// model alone has it, not the RTL.
   double markP = 1;
   unsigned tick = 6;      ///< log2 of the unit, ns, in which a jumbo frame tells its packets' spacing: 1 to 16

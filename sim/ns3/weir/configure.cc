@@ -81,9 +81,12 @@ golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &cap
   if (setup.mred) addMred(setup, port.words);
   if (!(setup.markP > 0 && setup.markP <= 1))
     throw std::runtime_error("mark_p " + std::to_string(setup.markP) + " is out of range: allowed is above 0 and up to 1");
-  if (setup.markP < 1 && setup.policy != "red")
-    throw std::runtime_error("mark_p is below 1 with policy '" + setup.policy + "': allowed is red");
-  if (setup.markP < 1) port.words["MARK_P"] = static_cast<uint32_t>(std::ldexp(setup.markP, 32));
+  if (setup.markP < 1) {
+    const bool marks = setup.policy == "red" && port.words.at("RED_FLAGS") >> 5 & 1;
+    if (!marks || port.words.at("RED_FLAGS") >> 7 & 1 || setup.mred)
+      throw std::runtime_error("mark_p is below 1, which is of policy red with ecn on, and without nodrop and mred");
+    port.words["MARK_P"] = static_cast<uint32_t>(std::min(std::ceil(std::ldexp(setup.markP, 32)), 0xFFFFFFFFp0));
+  }
   return port;
 }
 
