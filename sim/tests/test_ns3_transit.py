@@ -123,6 +123,30 @@ def test_idle_time_of_frames_in_transit_is_predicted_to_the_ns(load: float) -> N
     check("red", 1e8, load, 8, RED | MRED | {"avpkt": 16, "bandwidth": 1e11, "jumbo": 0.6}, 1000, "network-jumbo")
 
 
+#: Most of what comes to an empty queue is refused, the next frames are close behind, and a slot of idle time is 1.28 ns.
+REFUSED = {"unit": "packets", "limit": 8, "min": 1, "max": 3, "probability": 1, "weight": 0.2, "avpkt": 16, "bandwidth": 1e11}
+BEHIND: dict[str, tuple[str, float, dict[str, Any]]] = {
+    "short-behind-long": ("red", 0.1, REFUSED | {"jumbo": 0.5, "most": 31, "shortest": 42, "longest": 48}),
+    "long": ("red", 1e5, REFUSED | {"jumbo": 0.9, "least": 20, "most": 31, "shortest": 42, "longest": 42}),
+    "plain": ("red", 1e5, REFUSED | {"jumbo": 0.5, "most": 31, "shortest": 42, "longest": 82}),
+    "mred": ("red", 0.5, REFUSED | {"mred": "1:1", "jumbo": 0.6, "longest": 200}),
+    "isred": ("isred", 1.0, REFUSED | {"slope": 300, "jumbo": 0.5, "least": 4, "most": 4, "longest": 300}),
+    "drop-tail": ("drop-tail", 0.5, {"limit": 1000, "jumbo": 0.8, "longest": 300}),
+}
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_idle_time_behind_refused_frames_is_predicted_to_the_ns(name: str) -> None:
+    """An average that is told of several frames before the first of them is asked for, in queues that stay empty."""
+    policy, load, settings = BEHIND[name]
+    seen: Counter[str] = Counter()
+    for core in ("full",) if policy == "isred" else ("full", "network-jumbo"):
+        for seed in (18, 20, 90):
+            seen += events(check(policy, 1e8, load, seed, settings | {"pause": 2}, 400, core))
+    print(dict(seen))
+    assert seen["overflow"] > 100
+
+
 @dataclass
 class Frame:
     """A jumbo frame that waits."""

@@ -8,7 +8,6 @@ namespace {
 
 constexpr uint64_t never = ~uint64_t{0};
 // Cycles, docs/modules/core.md and admit.md; found by measurement and held by the comparison of every record.
-constexpr unsigned decays = 11;     ///< time of the hint to request, while the idle time of an empty queue is computed
 constexpr unsigned links = 1;       ///< commit to the link; what is granted from that cycle on may have been joined
 constexpr unsigned stores = 1;      ///< link to the write of what it links, before which a selection's writes give way
 constexpr unsigned shaped = 7;      ///< the shaper's time to grant
@@ -16,14 +15,12 @@ constexpr unsigned interval = 4;    ///< from request to request and from grant 
 constexpr unsigned egress = 11;     ///< grant to first beat
 constexpr unsigned charges = 1;     ///< last packet's departure to the shaper's charge for a jumbo frame
 constexpr unsigned packs = 17;      ///< last packet's departure to the first beat of a jumbo frame
-constexpr unsigned hint = 4;        ///< first beat to the hint, which ends idle time
 constexpr unsigned emptied = 6;     ///< grant to where the queue is empty, which begins it
 constexpr unsigned timed = 1;       ///< the core's time is a register: in a cycle it tells that of the one before
 constexpr unsigned refused = 3;     ///< commit of a refused arrival to the same, if that leaves the queue empty
 // Of jumbo frames in transit.
 constexpr unsigned collects = 25;   ///< last beat to request
 constexpr unsigned cuts = 31;       ///< first beat to request, and a cycle for each word of the header and of the packets
-constexpr unsigned announces = 2;   ///< hint to request
 constexpr unsigned decidesAt = 9;   ///< request to the cycle in which it is settled who pays
 constexpr unsigned walks = 6;       ///< last packet's departure to the next slot
 constexpr unsigned departs = 3;     ///< grant to departure
@@ -67,6 +64,7 @@ Port::Port(const PortConfig &config)
       limitPackets_(word(config.words, "LIMIT_PACKETS", 65535) & 0xFFFF),
       lfsr_(config.seed ? config.seed : seedOfZero),
       emptiedAt_(timed),
+      hints_(averaging_),
       flows_(config.merge.slots),
       merger_(config.merge),
       mred_(config.words) {
@@ -89,16 +87,16 @@ void Port::send(uint32_t length, uint32_t ecn, uint64_t atNs, const Incoming &in
   lineFree_ = start + std::max(length, 60u) + 24;
   const uint64_t first = ceilDiv(start, 8);
   const uint64_t last = first + ceilDiv(length, 8) - 1;
-  Frame frame{first, last, requestedAt(first, last, length), first + hint, length, ecn, number_++,
-              flows_.lookUp(incoming.packet), incoming.inner};
+  uint64_t ready = requestedAt(first, last, length);
+  Frame frame{length, ecn, number_++, flows_.lookUp(incoming.packet), incoming.inner};
   if (!frame.inner.empty()) {
     // the first word of the table that has a length opens it; words come every second cycle
     uint64_t words = ceilDiv(headerOf(frame.inner), 16) + 2 * (frame.inner.front().entry / 16 - 2);
     frame.length = 0;
     for (const Inner &p : frame.inner) words += ceilDiv(lengthOf(p), 16), frame.length += lengthOf(p);
-    frame.ready = std::max(last + collects, first + cuts + words);
-    frame.hint = frame.ready - announces;
+    ready = std::max(last + collects, first + cuts + words);
   }
+  hints_.comes(first, ready, frame.inner.empty() ? 0 : frame.packets());
   linePending_.push_back(std::move(frame));
 }
 
@@ -110,17 +108,13 @@ uint32_t Port::draw() {
   return fresh >> 8;
 }
 
-/// While a decay over idle time is being computed a request that finds the queue empty waits for it. An event that empties
-/// the queue ends the computation; a request in the cycle before it waits if there is an average.
-uint64_t Port::requestCycle(const Frame &frame) const {
-  const uint64_t at = std::max(frame.ready, nextRequest_);
-  const uint64_t computed = frame.hint + decays;
-  if (!empty() || at >= computed) return at;
-  return stale(frame) ? at + ((averaging_ || !frame.inner.empty()) && at + 1 == emptiedAt_) : computed;
+/// When the oldest frame that is on its way is requested.
+uint64_t Port::requestCycle() const {
+  uint64_t at = std::max(hints_.ready(), nextRequest_);
+  if (empty())
+    while (hints_.waits(at, emptiedAt_)) ++at;
+  return at;
 }
-
-/// Whether the idle time that the frame's header began to measure has ended since.
-bool Port::stale(const Frame &frame) const { return frame.hint < emptiedAt_; }
 
 uint64_t Port::grantCycle() const {
   if (!walking_.empty()) return lastGrant_ + interval;
@@ -143,8 +137,9 @@ void Port::request(const Frame &frame, uint64_t at) {
   r.ns = nsOfCycle(at), r.length = frame.length, r.ecn = frame.ecn, r.draw = draw();
   r.bytes = static_cast<uint32_t>(atRequest_.bytes), r.packets = static_cast<uint32_t>(atRequest_.packets);
   r.frames = static_cast<uint32_t>(atRequest_.frames);
-  if (r.packets == 0 && averaging_ && !stale(frame))
-    r.slots = policy_->slotsAfter(nsOfCycle(frame.hint - timed) - nsOfCycle(emptiedAt_ - timed));
+  const uint64_t hint = r.packets == 0 && averaging_ ? hints_.used(at, emptiedAt_) : Hints::none;
+  if (hint != Hints::none) r.slots = policy_->slotsAfter(nsOfCycle(hint - timed) - nsOfCycle(emptiedAt_ - timed));
+  hints_.goes(at, emptiedAt_);
   Verdict v = policy_->request(r);
   const uint32_t packets = frame.packets();
   const bool selected = v.cause != none, together = !frame.inner.empty();
@@ -346,7 +341,7 @@ void Port::runUntil(uint64_t ns) {
     const uint64_t g = grantCycle();
     const uint64_t m = mred_.busy() ? mred_.cycle() : never;
     const uint64_t d = deciding_.empty() ? never : deciding_.front().at + decidesAt;
-    const uint64_t r = linePending_.empty() ? never : requestCycle(linePending_.front());
+    const uint64_t r = linePending_.empty() ? never : requestCycle();
     const uint64_t next = std::min({g, m, d, r});
     if (next >= end) break;
     finishDepartures(next);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hints.h"
 #include "merge.h"
 #include "policy.h"
 #include "transit.h"
@@ -86,9 +87,6 @@ class Port {
 
  private:
   struct Frame {
-    uint64_t first, last;  ///< cycles of its beats
-    uint64_t ready;        ///< earliest request
-    uint64_t hint;         ///< cycle of its hint, up to which an empty queue is idle
     uint32_t length, ecn, number;
     Found found;
     std::vector<Inner> inner;
@@ -136,8 +134,7 @@ class Port {
   };
 
   uint64_t requestedAt(uint64_t first, uint64_t last, uint32_t length) const;
-  uint64_t requestCycle(const Frame &frame) const;
-  bool stale(const Frame &frame) const;
+  uint64_t requestCycle() const;
   uint64_t grantCycle() const;
   /// No packet is in the queue, or on its way to it.
   bool empty() const { return live_ == 0 && deciding_.empty(); }
@@ -171,6 +168,7 @@ class Port {
   uint64_t cellsHeld_ = 0, live_ = 0, dead_ = 0;
   bool slotLast_ = false;   ///< a slot came after the last grant
   std::deque<Frame> linePending_;
+  Hints hints_;             ///< of those
   std::map<uint32_t, Packet> packets_;  ///< accepted and not gone, by number
   std::deque<uint32_t> links_;          ///< of them, those that are not linked yet
   std::deque<std::shared_ptr<Group>> queue_;

@@ -4,7 +4,7 @@
 //   transit_check POLICY RATE FRAMES LOAD SEED [NAME VALUE]…
 //
 // Names that are not of the policy: `mred` LOW:HIGH; `jumbo`, the share of frames that are jumbo frames (1); `least` and
-// `most`, packets of a jumbo frame (1, 12); `longest`, bytes of a packet's frame (700); `pause`, ns, the longest between a third of
+// `most`, packets of a jumbo frame (1, 12); `shortest` and `longest`, bytes of a packet's frame (34, 700); `pause`, ns, the longest between a third of
 // the frames (20000); `ecn-of`, the ECN codepoint of all packets (at random); `entries` on, packets that were dropped before;
 // `type`, EtherType of the other frames, hexadecimal;
 // `unchecked` on, the RTL alone; `print` on, all records; `merge` on; `opaque` on, no transit; `core`, the RTL (full).
@@ -29,7 +29,7 @@ namespace {
 struct Load {
   double jumbo = 1;
   unsigned least = 1, most = 12;
-  uint32_t longest = 700, pause = 20000;
+  uint32_t shortest = 34, longest = 700, pause = 20000;
   int ecn = -1;
   unsigned type = 0x0800;
   bool entries = false, checked = true, print = false;
@@ -64,7 +64,7 @@ class Traffic {
  private:
   /// An Ethernet frame with an IPv4 header.
   Bytes packet(unsigned ecn) {
-    Bytes f(34 + below(load_.longest - 33));
+    Bytes f(load_.shortest + below(load_.longest - load_.shortest + 1));
     for (uint8_t &byte : f) byte = static_cast<uint8_t>(random_());
     const uint8_t head[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45};
     std::copy(std::begin(head), std::end(head), f.begin());
@@ -128,6 +128,7 @@ int main(int count, char **words) {
       else if (name == "type") load.type = static_cast<unsigned>(std::stoul(value, nullptr, 16));
       else if (name == "least") load.least = static_cast<unsigned>(std::stoul(value));
       else if (name == "most") load.most = static_cast<unsigned>(std::stoul(value));
+      else if (name == "shortest") load.shortest = static_cast<uint32_t>(std::stoul(value));
       else if (name == "longest") load.longest = static_cast<uint32_t>(std::stoul(value));
       else if (name == "ecn-of") load.ecn = std::stoi(value);
       else if (name == "entries") load.entries = true;
