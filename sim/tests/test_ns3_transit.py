@@ -124,7 +124,16 @@ def test_idle_time_of_frames_in_transit_is_predicted_to_the_ns(load: float) -> N
 
 
 #: Most of what comes to an empty queue is refused, the next frames are close behind, and a slot of idle time is 1.28 ns.
-REFUSED = {"unit": "packets", "limit": 8, "min": 1, "max": 3, "probability": 1, "weight": 0.2, "avpkt": 16, "bandwidth": 1e11}
+REFUSED = {
+    "unit": "packets",
+    "limit": 8,
+    "min": 1,
+    "max": 3,
+    "probability": 1,
+    "weight": 0.2,
+    "avpkt": 16,
+    "bandwidth": 1e11,
+}
 BEHIND: dict[str, tuple[str, float, dict[str, Any]]] = {
     "short-behind-long": ("red", 0.1, REFUSED | {"jumbo": 0.5, "most": 31, "shortest": 42, "longest": 48}),
     "long": ("red", 1e5, REFUSED | {"jumbo": 0.9, "least": 20, "most": 31, "shortest": 42, "longest": 42}),
