@@ -107,6 +107,10 @@ def test_groups_are_those_of_algorithm_1(seed: int) -> None:
     assert grouped > 100
 
 
+#: Slots of idle time of 1.28 ns.
+RED = {"limit": 60_000, "min": 5_000, "max": 15_000, "probability": 0.1, "weight": 0.02, "avpkt": 16, "bandwidth": 1e11}
+
+
 @pytest.mark.parametrize("flows", [2, 12])
 @pytest.mark.parametrize("load", [0.9, 3.0])
 @pytest.mark.parametrize(
@@ -126,14 +130,16 @@ def test_groups_are_those_of_algorithm_1(seed: int) -> None:
                 "ecn": "on",
             },
         ),
+        ("red", RED),
+        ("isred", RED | {"slope": 200_000}),
     ],
-    ids=["drop-tail", "dt-ecn", "fn"],
+    ids=["drop-tail", "dt-ecn", "fn", "red", "isred"],
 )
 def test_a_queue_that_merges_is_predicted(policy: str, settings: dict[str, object], load: float, flows: int) -> None:
     """Every trace record of the RTL, and every frame: its packets, its time, of jumbo frames every byte."""
     rng = random.Random(f"{policy}{load}{flows}")
     words = [w for item in settings.items() for w in item]
-    core = "network-jumbo" if policy == "drop-tail" and load == 3 else "full"
+    core = "network-jumbo" if policy in ("drop-tail", "red") and load == 3 else "full"
     done = run(
         "port_check", policy, rng.choice(("1e7", "1e8")), 2500, load, rng.randrange(1, 1 << 30), *words,
         "merge", flows, "core", core,
@@ -143,10 +149,12 @@ def test_a_queue_that_merges_is_predicted(policy: str, settings: dict[str, objec
     assert rtl == golden and int(first.split()[0]) == 2500 and int(first.split()[4]) >= 2500
 
 
-def test_an_average_and_merging_have_no_golden_model() -> None:
+def test_merging_and_the_unit_frames_have_no_golden_model() -> None:
     """One line; the RTL alone would run it."""
-    done = run("port_check", "red", "1e7", 100, 1, 1, "limit", 60000, "min", 5000, "max", 15000, "merge", 2, code=1)
-    assert "covers drop-tail, dt-ecn and fn" in done.stderr and done.stderr.count("\n") == 1
+    done = run(
+        "port_check", "red", "1e7", 100, 1, 1, "unit", "frames", "limit", 60, "min", 5, "max", 15, "merge", 2, code=1
+    )
+    assert "covers the units bytes and packets" in done.stderr and done.stderr.count("\n") == 1
 
 
 SMALL: dict[str, Any] = {"duration": 0.001, "warm": 0.001, "load": 1.6}

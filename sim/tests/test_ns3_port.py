@@ -187,6 +187,37 @@ def test_idle_time_is_predicted_to_the_ns(policy: str, load: float, limit: int) 
     assert rtl == golden and int(first.split()[4]) >= 2000
 
 
+@pytest.mark.parametrize("second,third,fourth", [(1500, 60, 0), (200, 60, 60), (500, 300, 64)])
+@pytest.mark.parametrize("policy", ["drop-tail", "dt-ecn", "red", "isred", "fn"])
+@pytest.mark.parametrize("merge", [False, True], ids=["", "merge"])
+def test_a_request_in_any_cycle_around_that_in_which_the_queue_empties(
+    policy: str, second: int, third: int, fourth: int, merge: bool
+) -> None:
+    """Two frames back to back, and a third, and maybe a fourth right behind, that meet the queue a cycle later each time: over 4 µs
+    in which the second leaves. Of random frames one in 100,000 is requested in the cycle before the queue is seen to be empty."""
+    settings = {
+        "drop-tail": {"unit": "packets", "limit": 20},
+        "dt-ecn": {"limit": 30_000, "threshold": 9_000},
+        "fn": FN,
+    }.get(policy)
+    settings = settings or RED | FINE | {"min": 30, "max": 1_500} | ({"slope": 200_000} if policy == "isred" else {})
+    lines = []
+    for k in range(620):
+        start = 400_000 * k
+        meets = start + 4_000 + round(6.4 * k)
+        lines += [(start, 60), (start, second), (meets, third)] + [(meets, fourth)] * (fourth > 0)
+    words = [w for item in (settings | ({"merge": 1} if merge else {})).items() for w in item]
+    cores = (
+        ("full",) if policy in ("dt-ecn", "isred") else ("network",) if policy == "fn" else ("network", "network-jumbo")
+    )
+    for core in ("full",) if merge else cores:
+        text = "".join(f"{ns} {size} 0\n" for ns, size in lines)
+        first, rtl, golden = run(
+            "port_check", policy, "1e8", "-", 1, 1, "core", core, *words, text=text
+        ).stdout.splitlines()
+        assert rtl == golden and int(first.split()[0]) == len(lines)
+
+
 def test_the_first_draws_are_those_of_the_lfsr() -> None:
     """FN's module and the other golden models have the constants that the C++ ones repeat."""
     assert (fn.PERIOD, fn.ENTRIES, isred.APART_NS) == (128, 4096, 1 << 36)

@@ -6,7 +6,7 @@ namespace weirsim::golden {
 
 namespace {
 
-// Cycles, docs/modules/core.md and admit.md; found by measurement and held by the comparison of every record.
+// Cycles, docs/modules/core.md, admit.md and buffer.md; found by measurement and held by the comparison of every record.
 constexpr unsigned heads = 3;    ///< first beat to the hint
 constexpr unsigned counts = 1;   ///< that to the cycle from which it counts
 constexpr unsigned decays = 11;  ///< that to the request, while the idle time is computed
@@ -15,23 +15,31 @@ constexpr unsigned reads = 2;    ///< of Batch's memory
 
 }  // namespace
 
-void Hints::comes(uint64_t first, uint64_t ready, uint32_t packets) { frames_.push_back({first, ready - admits, packets}); }
+void Hints::comes(uint64_t first, uint64_t ready, uint32_t packets) {
+  frames_.push_back({first, ready - admits, packets});
+  ready_ = readyNow();
+}
 
 void Hints::goes(uint64_t at, uint64_t emptied) {
   pass(passage_, at);
-  if (averages_)
+  if (averages_) {
     stale_ = at + 1 + counts;
-  else
-    stale_ = std::max(valid(at), emptied <= at ? emptied : 0), kept_ = oldest(stale_, at);
+  } else {
+    stale_ = std::max(valid(at), emptied <= at + 1 ? emptied : 0);
+    kept_ = oldest(stale_, at);
+  }
   std::ranges::find(frames_, false, &Frame::requested)->requested = true;
   for (; passage_.frame > 0 && frames_.front().requested; --passage_.frame) frames_.pop_front();
   std::erase_if(passage_.hints, [at](uint64_t hint) { return hint <= at; });
+  ready_ = readyNow();
 }
 
-uint64_t Hints::ready() const {
+/// None if nothing is on its way. What is not a jumbo frame may leave Batch later than is told here, but not so late that it is not at
+/// its turn: Batch takes three cycles for each packet of what is before it, and one for a header's hint, Admit four.
+uint64_t Hints::readyNow() const {
   const auto head = std::ranges::find(frames_, false, &Frame::requested);
+  if (head == frames_.end()) return none;
   const auto n = static_cast<std::size_t>(head - frames_.begin());
-  // whatever else is behind a jumbo frame leaves before that frame's packets have been requested
   if (head->packets == 0 || passage_.frame > n || (passage_.frame == n && passage_.items > 0)) return head->leaves + admits;
   Passage p = passage_;
   while (p.frame < n) pass(p, next(p));

@@ -12,8 +12,8 @@
 namespace weirsim::golden {
 
 /// Frames on their way to their requests, and the hints that they give: each with its header. What was told is void when a jumbo frame
-/// ends; that one is told of again when it leaves Batch, and so is whatever leaves Batch first after an end. A hint, and what makes
-/// others void, counts from the cycle after its own: that cycle is what is meant here.
+/// ends; that one is told of again when it leaves Batch, and so is whatever leaves Batch first after an end. A hint is
+/// told by the cycle from which it counts, the one after its own.
 class Hints {
  public:
   static constexpr uint64_t none = ~uint64_t{0};
@@ -26,7 +26,7 @@ class Hints {
   /// The oldest is requested in that cycle, of a queue that became empty in cycle `emptied`, which may be one to come.
   void goes(uint64_t at, uint64_t emptied);
   /// The earliest request of the oldest.
-  uint64_t ready() const;
+  uint64_t ready() const { return ready_; }
   /// Whether a request in that cycle has to wait for the decay over idle time, if it finds the queue empty.
   bool waits(uint64_t at, uint64_t emptied) const;
   /// The hint whose idle time a request in that cycle uses, if it finds the queue empty; or none.
@@ -51,6 +51,7 @@ class Hints {
   auto begun(uint64_t at) const {
     return std::ranges::subrange(frames_.begin(), std::ranges::upper_bound(frames_, at, {}, &Frame::first));
   }
+  uint64_t readyNow() const;
   static uint64_t ends(const Frame &jumbo);
   bool ended(uint64_t from, uint64_t until) const;
   bool told(uint64_t at) const;
@@ -63,7 +64,10 @@ class Hints {
   std::deque<Frame> frames_;  ///< that are not requested, or not all out of Batch
   Passage passage_;           ///< up to the last request
   uint64_t stale_ = 0;        ///< hints before that cycle are
-  uint64_t kept_ = none;      ///< the oldest hint of frames that were requested
+  /// Without an average: the oldest hint of frames that were requested. Its result is held until the queue becomes empty, and in the cycle
+  /// before that is seen nobody waits for a younger one.
+  uint64_t kept_ = none;
+  uint64_t ready_ = none;
 };
 
 }  // namespace weirsim::golden

@@ -2,6 +2,7 @@
 //
 //   port_check POLICY RATE FRAMES LOAD SEED [NAME VALUE]…
 //
+// With `-` for FRAMES they come from standard input, a line each: ns, bytes, ECN; LOAD does nothing then.
 // Names that are not of the policy: `merge`, whose value is the number of flows whose packets are merged, `core`, and `mark-p`.
 // Prints arrivals, records compared, and the two hashes of the RTL and of the golden model alone; exits 1 if they differ.
 
@@ -51,9 +52,15 @@ int main(int count, char **words) {
     const double mean = 700 * 8e9 / setup.rate / std::atof(words[4]);
     const uint32_t sizes[] = {54, 60, 64, 65, 72, 73, 100, 500, 1064, 1500, 1514};
     uint64_t at = 0;
-    for (long i = 0; i < std::atol(words[3]); ++i) {
-      const auto frame = frameOf(sizes[random() % std::size(sizes)], random() % 4, setup.merge ? random() % flows : 0);
+    const auto send = [&](const std::vector<uint8_t> &frame) {
       for (auto *b : {rtl.get(), golden.get()}) b->send(frame.data(), static_cast<uint32_t>(frame.size()), at);
+    };
+    unsigned long long ns;
+    unsigned bytes, ecn;
+    if (words[3] == std::string("-"))
+      while (std::scanf("%llu %u %u", &ns, &bytes, &ecn) == 3) at = ns, send(frameOf(bytes, ecn, 0));
+    for (long i = 0; i < std::atol(words[3]); ++i) {
+      send(frameOf(sizes[random() % std::size(sizes)], random() % 4, setup.merge ? random() % flows : 0));
       const double u = (random() >> 11) * 0x1p-53;
       if (i % 3) rtl->reach(at);  // results do not depend on it
       at += random() % 3 ? static_cast<uint64_t>(-1.5 * mean * std::log(1 - u)) : random() % 2000;

@@ -4,7 +4,7 @@
 //   transit_check POLICY RATE FRAMES LOAD SEED [NAME VALUE]…
 //
 // Names that are not of the policy: `mred` LOW:HIGH; `jumbo`, the share of frames that are jumbo frames (1); `least` and
-// `most`, packets of a jumbo frame (1, 12); `shortest` and `longest`, bytes of a packet's frame (34, 700); `pause`, ns, the longest between a third of
+// `most`, packets of a jumbo frame (1, 12); `shortest` and `longest`, bytes of a packet's frame (42, 700); `pause`, ns, the longest between a third of
 // the frames (20000); `ecn-of`, the ECN codepoint of all packets (at random); `entries` on, packets that were dropped before;
 // `type`, EtherType of the other frames, hexadecimal;
 // `unchecked` on, the RTL alone; `print` on, all records; `merge` on; `opaque` on, no transit; `core`, the RTL (full).
@@ -29,7 +29,7 @@ namespace {
 struct Load {
   double jumbo = 1;
   unsigned least = 1, most = 12;
-  uint32_t shortest = 34, longest = 700, pause = 20000;
+  uint32_t shortest = 42, longest = 700, pause = 20000;
   int ecn = -1;
   unsigned type = 0x0800;
   bool entries = false, checked = true, print = false;
@@ -164,7 +164,11 @@ int main(int count, char **words) {
       }
     };
     Traffic traffic(load, setup.seed);
-    const double inner = (load.longest + 34) / 2.0, packets = load.jumbo * (7 * (load.most + 1) / 2.0 + 1) / 8 + (1 - load.jumbo);
+    if (load.shortest < 34 || load.longest < load.shortest) throw std::invalid_argument("allowed is 34 <= shortest <= longest");
+    if (load.least < 1 || load.most < load.least) throw std::invalid_argument("allowed is 1 <= least <= most");
+    const double inner = (load.longest + load.shortest) / 2.0;
+    const double together = (load.least + load.most) / 2.0, jumbo = load.least > 1 ? together : (7 * together + 1) / 8;
+    const double packets = load.jumbo * jumbo + (1 - load.jumbo);
     const double mean = inner * packets * 8e9 / setup.rate / std::atof(words[4]);
     uint64_t at = 0;
     for (long i = 0; i < std::atol(words[3]); ++i) {
