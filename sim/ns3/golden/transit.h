@@ -10,11 +10,11 @@
 
 namespace weirsim::golden {
 
-/// What the model covers: the packets of longer tables are read too slowly for its constants, as may be shorter packets of long tables.
-constexpr uint32_t mostEntries = 31, leastBytes = 28;
+/// What the model covers: the packets of longer tables are read too slowly for its constants.
+constexpr uint32_t mostEntries = 31;
 
 /// The packets of a jumbo frame in transit. Throws std::runtime_error if it is malformed or has no packet, and if it has to be
-/// `covered` by the model, for more entries and for shorter packets.
+/// `covered` by the model, for more entries.
 std::vector<Inner> readTransit(const uint8_t *frame, uint32_t length, bool covered);
 
 /// What becomes of a jumbo frame in transit on its way.
