@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,7 @@ def against_rows(table: dict[str, Any], metric: str, label: str, path: Path) -> 
     axis.set_xticks(range(len(rows)), rows)
     axis.set_xlabel("what is changed" if table["table"] == "control" else name)
     axis.set_ylabel(label)
-    axis.set_title(f"{table['paper']}, {table['title']}", fontsize=11)
+    axis.set_title(textwrap.fill(f"{table['paper']}, {table['title']}", 80), fontsize=11)
     axis.grid(axis="y", alpha=0.3)
     _legend(figure, axis)
     _save(figure, path)
@@ -159,6 +160,8 @@ def against_size(
                 for p in row
                 if p[0] == load
             ]
+            if not points:
+                continue  # of a control without JFEPM
             axis.errorbar([p[0] for p in points], [p[1] for p in points], [p[2] for p in points], ls=style, marker="o", ms=3,
                           capsize=3, lw=1.3, color=COLOURS[n % len(COLOURS)], label=name)  # fmt: skip
     axis.set_xticks(sorted(original))
