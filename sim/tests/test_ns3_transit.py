@@ -238,7 +238,11 @@ def test_jumbo_frames_leave_with_the_bytes_of_the_wire_format() -> None:
         ("red", RED | {"mred": "0.7:0.6"}, "mred high 0.6 is out of range: allowed is 0.7 (low) to 1"),
         ("red", RED | {"mred": "-0.1:0.6"}, "mred low -0.1 is out of range: allowed is 0 to 1"),
         ("red", RED | {"most": 60, "longest": 60}, "entries: the golden model covers up to 31"),
-        ("red", RED | {"least": 31, "most": 31, "shortest": 34, "longest": 42}, "packets of fewer than 28 bytes behind others"),
+        (
+            "red",
+            RED | {"least": 31, "most": 31, "shortest": 34, "longest": 42},
+            "packets of fewer than 28 bytes behind others",
+        ),
         ("red", RED | {"jumbo": 0.5, "type": "88b5"}, "in the L3 form and without VLAN tags"),
         ("red", RED | {"jumbo": 0.5, "type": "8100"}, "in the L3 form and without VLAN tags"),
         ("fn", {"limit_bytes": 60_000}, "covers drop-tail, dt-ecn, red and isred"),
