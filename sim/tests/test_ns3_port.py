@@ -187,29 +187,39 @@ def test_idle_time_is_predicted_to_the_ns(policy: str, load: float, limit: int) 
     assert rtl == golden and int(first.split()[4]) >= 2000
 
 
-@pytest.mark.parametrize("second,third,fourth", [(1500, 60, 0), (200, 60, 60), (500, 300, 64)])
+#: Bytes of frames back to back at 0; ns at which others, back to back too, come at first; how often, a cycle later each time; their bytes;
+#: limit, bytes.
+SWEEPS: dict[str, tuple[list[int], int, int, list[int], int]] = {
+    "behind-long": ([60, 1500], 4_000, 620, [60], 60_000),
+    "two-behind-short": ([60, 200], 4_000, 620, [60, 60], 60_000),
+    "two-behind": ([60, 500], 4_000, 620, [300, 64], 60_000),
+    "refused": ([60, 60], 4_500, 500, [500, 200, 60, 60], 130),
+    "behind-refused": ([200, 200], 0, 300, [60, 200, 60], 130),
+}
+
+
+@pytest.mark.parametrize("sweep", SWEEPS)
 @pytest.mark.parametrize("policy", ["drop-tail", "dt-ecn", "red", "isred", "fn"])
 @pytest.mark.parametrize("merge", [False, True], ids=["", "merge"])
-def test_a_request_in_any_cycle_around_that_in_which_the_queue_empties(
-    policy: str, second: int, third: int, fourth: int, merge: bool
-) -> None:
-    """Two frames back to back, and a third, and maybe a fourth right behind, that meet the queue a cycle later each time: over 4 µs
-    in which the second leaves. Of random frames one in 100,000 is requested in the cycle before the queue is seen to be empty."""
-    settings = {
-        "drop-tail": {"unit": "packets", "limit": 20},
-        "dt-ecn": {"limit": 30_000, "threshold": 9_000},
-        "fn": FN,
-    }.get(policy)
-    settings = settings or RED | FINE | {"min": 30, "max": 1_500} | ({"slope": 200_000} if policy == "isred" else {})
-    lines = []
-    for k in range(620):
-        start = 400_000 * k
-        meets = start + 4_000 + round(6.4 * k)
-        lines += [(start, 60), (start, second), (meets, third)] + [(meets, fourth)] * (fourth > 0)
-    words = [w for item in (settings | ({"merge": 1} if merge else {})).items() for w in item]
-    cores = (
-        ("full",) if policy in ("dt-ecn", "isred") else ("network",) if policy == "fn" else ("network", "network-jumbo")
-    )
+def test_a_request_in_any_cycle_around_that_in_which_the_queue_empties(policy: str, sweep: str, merge: bool) -> None:
+    """Frames that meet the queue a cycle later each time, while what was there leaves or is refused. Of random frames one in
+    100,000 is requested in the cycle before the queue is seen to be empty."""
+    before, begin, count, meets, limit = SWEEPS[sweep]
+    small = limit < 1_000
+    settings: dict[str, Any] = {
+        "drop-tail": {"limit": limit},
+        "dt-ecn": {"limit": limit, "threshold": 60 if small else 9_000},
+        "fn": FN | {"limit_bytes": limit, "qopt": 100 if small else 9_000},
+    }.get(policy, RED | FINE | {"limit": limit, "min": 30, "max": 60 if small else 1_500})
+    settings |= ({"slope": 200_000} if policy == "isred" else {}) | ({"merge": 1} if merge else {})
+    lines = [
+        (400_000 * k + at, size)
+        for k in range(count)
+        for at, sizes in ((0, before), (begin + round(6.4 * k), meets))
+        for size in sizes
+    ]
+    words = [w for item in settings.items() for w in item]
+    cores = {"dt-ecn": ("full",), "isred": ("full",), "fn": ("network",)}.get(policy, ("network", "network-jumbo"))
     for core in ("full",) if merge else cores:
         text = "".join(f"{ns} {size} 0\n" for ns, size in lines)
         first, rtl, golden = run(
