@@ -220,8 +220,8 @@ def test_a_request_in_any_cycle_around_that_in_which_the_queue_empties(policy: s
     ]
     words = [w for item in settings.items() for w in item]
     cores = {"dt-ecn": ("full",), "isred": ("full",), "fn": ("network",)}.get(policy, ("network", "network-jumbo"))
+    text = "".join(f"{ns} {size} 0\n" for ns, size in lines)
     for core in ("full",) if merge else cores:
-        text = "".join(f"{ns} {size} 0\n" for ns, size in lines)
         first, rtl, golden = run(
             "port_check", policy, "1e8", "-", 1, 1, "core", core, *words, text=text
         ).stdout.splitlines()
