@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
+#include <string>
 
 #include "ns3/bulk-send-helper.h"
 #include "ns3/config.h"
@@ -18,7 +20,8 @@
 
 using namespace ns3;
 
-int main() try {
+int main(int count, char **words) try {
+  if (count > 1) throw std::runtime_error("takes no parameters, not '" + std::string(words[1]) + "'");
   GlobalValue::Bind("ChecksumEnabled", BooleanValue(true));  // so that a frame the core damaged would be noticed
   Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("On"));
   NodeContainer routers(2), sources(4), sink(1);

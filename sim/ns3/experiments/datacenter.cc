@@ -45,8 +45,7 @@ void defaults(const Options &o) {
   RngSeedManager::SetSeed(1);
   RngSeedManager::SetRun(o.whole("seed"));
   Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
-  Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(1));
-  Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
+  setTcp(o);
   Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(window));
   Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(4 * window));
   Config::SetDefault("ns3::TcpSocket::ConnTimeout", timer);
@@ -54,7 +53,6 @@ void defaults(const Options &o) {
   Config::SetDefault("ns3::TcpSocketBase::MinRto", timer);
   Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
   Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(window > 65535));
-  Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(o.text("tcp") == "sack"));
 }
 
 /// Completion times in us of those that are done, within sizes.
@@ -195,6 +193,7 @@ int main(int count, char **words) {
   o.integer("overhead", 24, 0, 100, "bytes of a frame on a link besides itself: preamble, FCS, gap");
   o.integer("window", 20, 1, 1000, "of the receivers, segments (ns-2's default)");
   o.number("min-rto", 0.01, 0.001, 10, "least time of a retransmission timer, s");
+  tcpOptions(o);
   o.integer("stretch", 100, 1, 10000, "the cores' time runs so many times faster");
   o.number("latency", 1e-6, 1e-9, 1, "of the split, s");
   o.integer("rtl", 1, 1, 4, "uplinks that are RTL, and as many splits (with --queue rtl)");

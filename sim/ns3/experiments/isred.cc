@@ -42,7 +42,10 @@ int main(int count, char **words) {
     o.only(name, o.text("policy") != "drop-tail", "--policy red and isred");
   o.only("gain", o.text("policy") == "isred" && o.text("mode") == "gain", "--mode gain");
   if (o.number("late-delay-least") > o.number("late-delay-most")) o.refuse("--late-delay-least may not exceed --late-delay-most");
-  if (o.number("max") > o.number("limit")) o.refuse("--max may not exceed --limit");
+  if (o.text("policy") != "drop-tail") {
+    checkThresholds(o, "min", o.number("min"), "max", o.number("max"), o.number("limit"));
+    checkSpread(o);
+  }
 
   NetworkConfig c;
   c.name = "isred";

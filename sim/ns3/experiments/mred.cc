@@ -101,7 +101,8 @@ int main(int count, char **words) {
   o.parse(count, words);
   const auto size = static_cast<uint32_t>(o.whole("size")), mtu = static_cast<uint32_t>(o.whole("mtu"));
   for (const char *name : {"low", "high"}) o.only(name, o.text("side") == "mred", "--side mred");
-  if (o.number("max") > o.number("limit")) o.refuse("--max may not exceed --limit");
+  checkThresholds(o, "min", o.number("min"), "max", o.number("max"), o.number("limit"));
+  checkSpread(o);
   if (o.number("low") > o.number("high")) o.refuse("--low may not exceed --high");
   const double longest = 65535e-9 * static_cast<double>(1u << o.whole("tick"));
   if (o.number("timer") > longest) o.refuse("--timer=" + o.text("timer") + " must be 0 to " + jsonNumber(longest) + ", 65535 units of --tick");

@@ -56,13 +56,11 @@ class Network {
     RngSeedManager::SetSeed(1);
     RngSeedManager::SetRun(options_.whole("seed"));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
-    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(1));
-    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
+    setTcp(options_);
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(config_.windowPackets * segment));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(sendBuffer(segment)));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
     Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(mostPackets() * segment > 65535));
-    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(config_.tcp == "sack"));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(config_.minRto)));
     Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("AcceptOnly"));  // a sender asks for it (Sessions)
     // TIME_WAIT of 2 s, not 240: ns-3 looks through all of a host's connections for each segment, and sessions leave thousands
@@ -264,7 +262,30 @@ void commonOptions(Options &options, double duration, const char *core) {
   options.text("out", "", {}, "file of the result; empty: standard output");
 }
 
-void networkOptions(Options &options) { options.number("min-rto", 0.2, 0.001, 60, "least time of a retransmission timer, s"); }
+void tcpOptions(Options &options) {
+  options.integer("initial-window", 1, 1, 100, "of every source, segments");
+  options.integer("ack-every", 1, 1, 100, "segments that an acknowledgement is sent for");
+}
+
+void setTcp(const Options &options) {
+  Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(options.whole("initial-window")));
+  Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(options.whole("ack-every")));
+}
+
+void networkOptions(Options &options) {
+  options.number("min-rto", 0.2, 0.001, 60, "least time of a retransmission timer, s");
+  tcpOptions(options);
+}
+
+void checkThresholds(const Options &options, const std::string &min, double minValue, const std::string &max, double maxValue, double limit) {
+  if (minValue >= maxValue) options.refuse("--" + min + " gives RED a min of " + jsonNumber(minValue) + ", which must be below its max, " + jsonNumber(maxValue));
+  if (maxValue > limit) options.refuse("--" + max + " gives RED a max of " + jsonNumber(maxValue) + ", which may not exceed the queue's limit, " + jsonNumber(limit));
+}
+
+void checkSpread(const Options &options) {
+  if (options.text("queue") == "ns3" && options.text("spread") == "geometric")
+    options.refuse("--spread must be one of uniform, uniform-wait with --queue ns3, not 'geometric'");
+}
 
 void checkCommon(const Options &options) {
   for (const char *name : {"check", "thread", "model"}) options.only(name, options.text("queue") == "rtl", "--queue rtl");

@@ -59,8 +59,17 @@ struct NetworkConfig {
 /// Parameters that every experiment has: queue, seed, duration, out, sample, core, model.
 void commonOptions(Options &options, double duration, const char *core = "network");
 
-/// Parameters of every experiment with `runNetwork`: the least retransmission timer. That of the data center has its own default.
+/// Parameters of TCP that every experiment has: first window, acknowledgements; and their defaults in ns-3.
+void tcpOptions(Options &options);
+void setTcp(const Options &options);
+
+/// Parameters of every experiment with `runNetwork`: the least retransmission timer, which has another default in the data center, and those of tcpOptions.
 void networkOptions(Options &options);
+
+/// Refuses RED's thresholds, in packets, that are not `min` < `max` <= `limit`.
+void checkThresholds(const Options &options, const std::string &min, double minValue, const std::string &max, double maxValue, double limit);
+/// Refuses a `--spread` that ns-3's RED does not have: geometric.
+void checkSpread(const Options &options);
 
 /// Refuses common parameters that would be ignored. `runNetwork` does it.
 void checkCommon(const Options &options);

@@ -2,6 +2,7 @@
 
 #include "../weir/sources.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,12 @@
 namespace weirsim {
 
 namespace {
+
+/// The shortest decimal that reads as that number, without an exponent: ns-3's attributes know none.
+std::string plain(double value) {
+  char text[400];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::fixed).ptr};
+}
 
 std::string join(const std::vector<std::string> &words) {
   std::string text;
@@ -61,6 +68,7 @@ const Options::Option &Options::at(const std::string &name) const {
 }
 
 void Options::set(Option &o, const std::string &value) const {
+  if (o.given) refuse("--" + o.name + " is given twice");
   if (o.numeric) {
     char *end = nullptr;
     const double v = std::strtod(value.c_str(), &end);
@@ -68,12 +76,14 @@ void Options::set(Option &o, const std::string &value) const {
     if (v < o.least || v > o.most)
       refuse("--" + o.name + "=" + value + " must be " + jsonNumber(o.least) + " to " + jsonNumber(o.most));
     if (o.whole && v != std::floor(v)) refuse("--" + o.name + "=" + value + " must be a whole number");
+    o.value = plain(v);
   } else if (!o.choices.empty()) {
     bool known = false;
     for (const std::string &c : o.choices) known |= c == value;
     if (!known) refuse("--" + o.name + " must be one of " + join(o.choices) + ", not '" + value + "'");
   }
-  o.value = value, o.given = true;
+  if (!o.numeric) o.value = value;
+  o.given = true;
 }
 
 void Options::parse(int count, char **words) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "../golden/jumbo.h"
+#include "../weir/frames.h"
 #include "ns3/drop-tail-queue.h"
 #include "ns3/internet-stack-helper.h"
 #include "ns3/ipv4-address-helper.h"
@@ -17,7 +18,6 @@ namespace weirsim {
 
 namespace {
 
-constexpr uint16_t jumboMtu = 9202;
 constexpr int ethernetNotPpp = 14 - 2;  ///< what an Ethernet header is longer than that of ns-3's device
 constexpr uint32_t unlimited = 100000;
 

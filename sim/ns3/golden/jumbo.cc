@@ -64,7 +64,7 @@ PacketInfo inspect(const uint8_t *frame, uint32_t length) {
   if (length < ethernetBytes) return info;
   const uint32_t type = u16(frame + 12);
   if (type == 0x86DD || type == 0x8100 || type == 0x88A8)
-    throw std::invalid_argument("the golden model of merging covers IPv4 without VLAN tags");
+    throw std::runtime_error("the golden model of merging covers IPv4 without VLAN tags");
   const uint8_t *ip = frame + ethernetBytes;
   info.ipLength = length - ethernetBytes;
   if (type != 0x0800 || info.ipLength < 20 || ip[0] >> 4 != 4 || (ip[0] & 15) < 5 || info.ipLength < 4u * (ip[0] & 15)) return info;

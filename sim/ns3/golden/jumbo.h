@@ -25,7 +25,7 @@ struct PacketInfo {
   uint32_t ipLength = 0;  ///< bytes behind the Ethernet header
 };
 
-/// Throws std::invalid_argument for IPv6 and for VLAN tags, which are not covered.
+/// Throws std::runtime_error for IPv6 and for VLAN tags, which are not covered.
 PacketInfo inspect(const uint8_t *frame, uint32_t length);
 
 /// Bytes of the jumbo frame of `count` packets that have `sum` bytes together.

@@ -32,14 +32,14 @@ class DtEcn final : public PolicyModel {
 }  // namespace
 
 std::unique_ptr<PolicyModel> policyOf(const Words &words) {
-  if (word(words, "POLICY") >> 12 & 1) throw std::invalid_argument("drop from front has no golden model in C++");
+  if (word(words, "POLICY") >> 12 & 1) throw std::runtime_error("drop from front has no golden model in C++");
   switch (word(words, "POLICY") & 15) {
     case dropTail: return std::make_unique<DropTail>();
     case dtEcn: return std::make_unique<DtEcn>(words);
     case red:
     case isred: return makeRed(words);
     case fn: return makeFn(words);
-    default: throw std::invalid_argument("this policy has no golden model in C++");
+    default: throw std::runtime_error("this policy has no golden model in C++");
   }
 }
 

@@ -24,7 +24,7 @@ class PolicyModel {
   virtual unsigned takesCount() const { return 5; }
 };
 
-/// The model of the policy that POLICY of `words` names. Throws std::invalid_argument for one without a C++ model.
+/// The model of the policy that POLICY of `words` names. Throws std::runtime_error for one without a C++ model.
 std::unique_ptr<PolicyModel> policyOf(const Words &words);
 std::unique_ptr<PolicyModel> makeRed(const Words &words);
 std::unique_ptr<PolicyModel> makeFn(const Words &words);

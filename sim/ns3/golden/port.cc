@@ -70,11 +70,11 @@ Port::Port(const PortConfig &config)
       merger_(config.merge),
       mred_(config.words) {
   if (config.cost < uint64_t{80} << fractionBits)
-    throw std::invalid_argument("the golden model covers links up to 100 Mbit/s; without it (check off) the RTL runs any");
+    throw std::runtime_error("the golden model covers links up to 100 Mbit/s; without it (check off) the RTL runs any");
   if (config.merge.on && (word(config.words, "POLICY") >> 8 & 3) == frames)
-    throw std::invalid_argument("the golden model of a queue that merges covers the units bytes and packets");
+    throw std::runtime_error("the golden model of a queue that merges covers the units bytes and packets");
   if (config.transit && (word(config.words, "POLICY") & 15) == fn)
-    throw std::invalid_argument("the golden model of jumbo frames in transit covers drop-tail, dt-ecn, red and isred");
+    throw std::runtime_error("the golden model of jumbo frames in transit covers drop-tail, dt-ecn, red and isred");
 }
 
 /// The earliest cycle of the request of a frame that is not in transit.

@@ -69,7 +69,7 @@ struct Leaving {
 /// packets leave together too; of jumbo frames in transit, which packets pay for others.
 class Port {
  public:
-  /// Throws std::invalid_argument for a configuration that is not modelled.
+  /// Throws std::runtime_error for a configuration that is not modelled.
   explicit Port(const PortConfig &config);
 
   /// A frame on the 10GbE line, its first beat at `atNs` or as soon after as the line is free. Times do not fall.

@@ -20,6 +20,7 @@ namespace weirsim {
 NS_OBJECT_ENSURE_REGISTERED(TcpTahoe);
 NS_OBJECT_ENSURE_REGISTERED(TcpReno);
 NS_OBJECT_ENSURE_REGISTERED(TcpModern);
+NS_OBJECT_ENSURE_REGISTERED(TcpSack);
 
 TypeId TcpTahoe::GetTypeId() {
   static TypeId tid = TypeId("weirsim::TcpTahoe").SetParent<TcpSocketBase>().AddConstructor<TcpTahoe>();
@@ -36,6 +37,11 @@ TypeId TcpModern::GetTypeId() {
   return tid;
 }
 
+TypeId TcpSack::GetTypeId() {
+  static TypeId tid = TypeId("weirsim::TcpSack").SetParent<TcpModern>().AddConstructor<TcpSack>();
+  return tid;
+}
+
 /// RFC 6582, 3.2, step 2: `recover`.
 void TcpModern::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                            const SequenceNumber32 &oldHead, bool receivedData) {
@@ -45,6 +51,7 @@ void TcpModern::ProcessAck(const SequenceNumber32 &ack, bool scoreboardUpdated, 
 }
 
 Ptr<TcpSocketBase> TcpModern::Fork() { return CopyObject<TcpModern>(this); }
+Ptr<TcpSocketBase> TcpSack::Fork() { return CopyObject<TcpSack>(this); }
 Ptr<TcpSocketBase> TcpTahoe::Fork() { return CopyObject<TcpTahoe>(this); }
 Ptr<TcpSocketBase> TcpReno::Fork() { return CopyObject<TcpReno>(this); }
 
@@ -207,10 +214,8 @@ Ptr<Socket> TcpClassicFactory<Variant>::CreateSocket() {
   socket->SetRtt(CreateObject<RttMeanDeviation>());
   socket->SetCongestionControlAlgorithm(CreateObject<TcpNewReno>());
   socket->SetRecoveryAlgorithm(CreateObject<TcpClassicRecovery>());
-  if constexpr (!std::is_same_v<Variant, TcpModern>) {
-    socket->SetAttribute("Sack", BooleanValue(false));
-    socket->SetAttribute("LimitedTransmit", BooleanValue(false));  // RFC 3042 came later
-  }
+  socket->SetAttribute("Sack", BooleanValue(std::is_same_v<Variant, TcpSack>));
+  if constexpr (!std::is_base_of_v<TcpModern, Variant>) socket->SetAttribute("LimitedTransmit", BooleanValue(false));  // RFC 3042 came later
   tcp->AddSocket(socket);
   return socket;
 }
@@ -218,6 +223,7 @@ Ptr<Socket> TcpClassicFactory<Variant>::CreateSocket() {
 template class TcpClassicFactory<TcpTahoe>;
 template class TcpClassicFactory<TcpReno>;
 template class TcpClassicFactory<TcpModern>;
+template class TcpClassicFactory<TcpSack>;
 
 namespace {
 
@@ -236,7 +242,8 @@ TypeId Install(Ptr<Node> node) {
 TypeId InstallTcp(Ptr<Node> node, const std::string &name) {
   if (name == "tahoe") return Install<TcpTahoe>(node);
   if (name == "reno") return Install<TcpReno>(node);
-  if (name != "newreno" && name != "sack") throw std::invalid_argument("tcp must be tahoe, reno, newreno or sack, not " + name);
+  if (name == "sack") return Install<TcpSack>(node);
+  if (name != "newreno") throw std::runtime_error("tcp must be tahoe, reno, newreno or sack, not " + name);
   return Install<TcpModern>(node);
 }
 

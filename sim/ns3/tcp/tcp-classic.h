@@ -49,7 +49,7 @@ class TcpClassic : public ns3::TcpSocketBase {
   ns3::SequenceNumber32 m_repeatsTo{0};
 };
 
-/// ns-3's socket with what TcpClassic has: NewReno, or SACK with its attribute `Sack`.
+/// NewReno: ns-3's socket with what TcpClassic has.
 class TcpModern : public TcpClassic {
  public:
   static ns3::TypeId GetTypeId();
@@ -58,6 +58,15 @@ class TcpModern : public TcpClassic {
   ns3::Ptr<ns3::TcpSocketBase> Fork() override;
   void ProcessAck(const ns3::SequenceNumber32 &ack, bool scoreboardUpdated, uint32_t currentDelivered,
                   const ns3::SequenceNumber32 &oldHead, bool receivedData) override;
+};
+
+/// The same with SACK (RFC 2018, RFC 6675).
+class TcpSack : public TcpModern {
+ public:
+  static ns3::TypeId GetTypeId();
+
+ protected:
+  ns3::Ptr<ns3::TcpSocketBase> Fork() override;
 };
 
 /// Tahoe (Jacobson 1988): the third duplicate acknowledgement is treated like a timeout, but without backoff: half the
@@ -97,8 +106,8 @@ class TcpClassicFactory : public ns3::TcpSocketFactory {
   ns3::Ptr<ns3::Node> m_node;
 };
 
-/// Makes a variant's sockets known to a node that has the internet stack.
-/// `name`: tahoe, reno, newreno or sack. Answers the socket factory's type. Throws std::invalid_argument.
+/// Makes a variant's sockets known to a node that has the internet stack. The name alone says whether they have SACK, not the default of ns-3's attribute.
+/// `name`: tahoe, reno, newreno or sack. Answers the socket factory's type. Throws std::runtime_error.
 ns3::TypeId InstallTcp(ns3::Ptr<ns3::Node> node, const std::string &name);
 
 }  // namespace weirsim

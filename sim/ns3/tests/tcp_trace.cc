@@ -5,7 +5,7 @@
 // A segment that is named twice in LOST is lost the second time too.
 // With MARKED both ends have ECN, and each of these segments is marked (CE) the first time it comes.
 //
-// "ms send N": segment N goes out; "ms cwr N": it says that the window was reduced; "ms cwnd C T": window and threshold in segments when they change.
+// "ms send N": segment N goes out; "ms cwr N": it says that the window was reduced; "ms cwnd C", "ms threshold T": window and threshold, in segments, when they change.
 
 #include <cstdio>
 #include <cstdlib>
@@ -37,7 +37,6 @@ using namespace ns3;
 namespace {
 
 constexpr uint32_t segment = 1000;
-double threshold = 0;
 
 long now() { return Simulator::Now().GetMilliSeconds(); }
 
@@ -92,8 +91,8 @@ void Sent(Ptr<const Packet> p) {
   if (n) std::printf("%ld send %u\n", now(), n);
   if (n && tcp.GetFlags() & TcpHeader::CWR) std::printf("%ld cwr %u\n", now(), n);
 }
-void Window(uint32_t, uint32_t w) { std::printf("%ld cwnd %g %g\n", now(), w / double(segment), threshold); }
-void Threshold(uint32_t, uint32_t t) { threshold = t / double(segment); }
+void Window(uint32_t, uint32_t w) { std::printf("%ld cwnd %g\n", now(), w / double(segment)); }
+void Threshold(uint32_t, uint32_t t) { std::printf("%ld threshold %g\n", now(), t / double(segment)); }
 
 }  // namespace
 
@@ -108,7 +107,6 @@ int main(int count, char **words) try {
   Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(std::atoi(words[2]) * segment));
   Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
   Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(false));
-  Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(std::string(words[1]) == "sack"));
   if (count == 6) Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("On"));
   NodeContainer nodes(2);
   InternetStackHelper().Install(nodes);

@@ -21,7 +21,8 @@ using Record = std::array<uint32_t, 12>;
 struct Setup {
   std::string policy = "drop-tail";
   std::vector<std::pair<std::string, std::string>> settings;  ///< of the policy: {"min", "5"}, {"ecn", "on"}, …
-  double rate = 1e7;      ///< of the link, bit/s: 64 kbit/s to 10 Gbit/s
+  /// Of the link, bit/s: 64 kbit/s to 10 Gbit/s, in the core's time; where the golden model is, alone or beside the RTL, up to 100 Mbit/s.
+  double rate = 1e7;
   int overhead = 0;       ///< bytes that a frame takes on the link besides itself (may be negative)
   /// Packets of a flow that wait leave in one jumbo frame of the L3 form (docs/jumbo.md, at most 9216 bytes).
   bool merge = false;
@@ -101,7 +102,7 @@ constexpr uint64_t settleNs = 2000;
 /// The RTL. With `check` each of its records is compared with the golden model; a difference throws.
 /// Throws std::runtime_error, one line, if the cycle model is missing or a setting is refused.
 std::unique_ptr<Bottleneck> makeRtl(const Setup &setup, bool check);
-/// The golden model alone.
+/// The golden model alone. Throws std::runtime_error, one line, for what the core does not have or the model does not cover.
 std::unique_ptr<Bottleneck> makeGolden(const Setup &setup);
 
 }  // namespace weirsim

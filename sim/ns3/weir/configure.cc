@@ -61,13 +61,36 @@ void addMred(const Setup &setup, golden::Words &words) {
   words["MRED_SLOPE"] = memory[WEIR_Q_BASE + WEIR_Q_MRED_SLOPE];
 }
 
+weir_capabilities capabilitiesOf(const std::string &core) {
+  weir_capabilities has;
+  weir_capabilities_full(&has);
+  if (core == "full") return has;
+  std::vector<const char *> policies{"drop-tail", "red"};
+  if (core == "network")
+    policies.insert(policies.end(), {"dt-ecn", "isred", "fn"});
+  else if (core != "network-jumbo")
+    throw std::runtime_error("the golden model covers the cores full, network and network-jumbo, not '" + core + "'");
+  uint32_t built = 0;
+  for (const char *policy : policies) {
+    weir_queue_config config;
+    check(weir_queue_defaults_of(policy, &config));
+    built |= 1u << config.policy;
+  }
+  uint32_t all = 0;
+  for (size_t i = 0; const weir_policy_info *info = weir_policy_at(i); ++i) all |= 1u << info->id;
+  has.features &= ~all | built;
+  return has;
+}
+
 golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &capabilities) {
   checkJumbo(setup);
   golden::PortConfig port;
-  if (setup.core == "network")
+  if (setup.core == "network") {
+    if (setup.merge || setup.transit) throw std::runtime_error("the core network has no jumbo frames; choose one of full, network-jumbo");
     port.pipeline = golden::withoutJumbo;
-  else if (setup.core != "full" && setup.core != "network-jumbo")
+  } else if (setup.core != "full" && setup.core != "network-jumbo") {
     throw std::runtime_error("the golden model covers the cores full, network and network-jumbo, not '" + setup.core + "'");
+  }
   weir_queue_config config;
   configOf(setup, &config);
   weir_queue_registers registers;

@@ -21,6 +21,8 @@ void configOf(const Setup &setup, weir_queue_config *config);
 void checkJumbo(const Setup &setup);
 /// The rate of the core's shaper, bit/s, in the core's time.
 double coreRate(const Setup &setup);
+/// What a core of docs/ns3.md, *Which core*, has, for the golden model alone; the RTL says it itself. Throws std::runtime_error.
+weir_capabilities capabilitiesOf(const std::string &core);
 /// What the golden model needs, from the same setup and the capabilities of the core.
 golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &capabilities);
 /// ECN codepoint of an Ethernet frame (IPv4 or IPv6 without tags), 0 if it has none.

@@ -30,7 +30,7 @@ uint32_t Word(const uint8_t *at) { return uint32_t{at[0]} << 24 | at[1] << 16 | 
 void Within(const char *name, double value, double least, double most) {
   if (value >= least && value <= most) return;
   const auto text = [](double v) { return std::to_string(static_cast<int64_t>(v)); };
-  throw std::invalid_argument("an edge's " + std::string(name) + " of " + text(value) + " must be " + text(least) + " to " + text(most));
+  throw std::runtime_error("an edge's " + std::string(name) + " of " + text(value) + " must be " + text(least) + " to " + text(most));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct EdgeLimits {
 class EdgeNetDevice : public ns3::PointToPointNetDevice {
  public:
   static ns3::TypeId GetTypeId();
-  /// Throws std::invalid_argument, one line, if a limit is out of its range.
+  /// Throws std::runtime_error, one line, if a limit is out of its range.
   void SetLimits(const EdgeLimits &limits);
   /// Packets to these addresses are a class. Those that are of no class travel as they are.
   void AddClass(ns3::Ipv4Address network, ns3::Ipv4Mask mask) { m_classes.emplace_back(network, mask); }

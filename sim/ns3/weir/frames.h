@@ -12,6 +12,7 @@ namespace weirsim {
 
 constexpr uint16_t ipv4Type = 0x0800, ipv6Type = 0x86DD;
 constexpr uint32_t frameHeaderBytes = 14;
+constexpr uint16_t jumboMtu = 9216 - frameHeaderBytes;
 
 /// The Ethernet frame of a packet that `device` sends to its peer, without FCS.
 void FrameOf(const ns3::PointToPointNetDevice &device, ns3::Ptr<const ns3::Packet> packet, uint16_t protocol,

@@ -66,8 +66,7 @@ class GoldenBottleneck final : public Bottleneck {
 }  // namespace
 
 std::unique_ptr<Bottleneck> makeGolden(const Setup &setup) {
-  weir_capabilities capabilities;
-  weir_capabilities_full(&capabilities);
+  weir_capabilities capabilities = capabilitiesOf(setup.core);
   capabilities.link_rate = coreRate(setup);
   return std::make_unique<GoldenBottleneck>(portConfigOf(setup, capabilities), setup);
 }

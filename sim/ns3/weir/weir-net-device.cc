@@ -212,14 +212,18 @@ void WeirNetDevice::SameBytes(Ptr<const Packet> packet, const Departure &departu
   if (!same) throw std::runtime_error("packet " + std::to_string(departure.members[0]) + " left the queue with other bytes");
 }
 
-NetDeviceContainer WeirHelper::Install(Ptr<Node> near, Ptr<Node> far, Time delay) const {
-  auto bottleneck = m_kind == Kind::golden ? makeGolden(m_setup) : makeRtl(m_setup, m_kind == Kind::checkedRtl);
+Ptr<WeirNetDevice> WeirHelper::Queue(const Setup &setup) const {
+  auto bottleneck = m_kind == Kind::golden ? makeGolden(setup) : makeRtl(setup, m_kind == Kind::checkedRtl);
+  const auto device = CreateObject<WeirNetDevice>();
+  device->SetBottleneck(std::move(bottleneck), setup);
+  return device;
+}
+
+NetDeviceContainer WeirHelper::Connect(Ptr<PointToPointNetDevice> here, Ptr<Node> near, Ptr<PointToPointNetDevice> there, Ptr<Node> far, Time delay) const {
   const auto channel = CreateObject<PointToPointChannel>();
   channel->SetAttribute("Delay", TimeValue(delay));
-  const auto device = CreateObject<WeirNetDevice>();
-  const auto peer = CreateObject<PointToPointNetDevice>();
   NetDeviceContainer devices;
-  for (const auto &[d, node] : {std::pair<Ptr<PointToPointNetDevice>, Ptr<Node>>{device, near}, {peer, far}}) {
+  for (const auto &[d, node] : {std::pair{here, near}, {there, far}}) {
     d->SetAddress(Mac48Address::Allocate());
     d->SetDataRate(DataRate(static_cast<uint64_t>(m_setup.rate)));
     d->SetQueue(CreateObject<DropTailQueue<Packet>>());
@@ -227,7 +231,24 @@ NetDeviceContainer WeirHelper::Install(Ptr<Node> near, Ptr<Node> far, Time delay
     d->Attach(channel);
     devices.Add(d);
   }
-  device->SetBottleneck(std::move(bottleneck), m_setup);
+  return devices;
+}
+
+NetDeviceContainer WeirHelper::Install(Ptr<Node> near, Ptr<Node> far, Time delay) const {
+  return Connect(Queue(m_setup), near, CreateObject<PointToPointNetDevice>(), far, delay);
+}
+
+NetDeviceContainer WeirHelper::InstallBoth(Ptr<Node> a, Ptr<Node> b, Time delay) const {
+  Setup other = m_setup;
+  ++other.seed;
+  const auto devices = Connect(Queue(m_setup), a, Queue(other), b, delay);
+  if (!m_setup.merge) return devices;
+  for (uint32_t end = 0; end < 2; ++end) {
+    auto splitter = m_kind == Kind::golden ? makeGoldenSplitter() : makeRtlSplitter(m_setup);
+    const auto device = DynamicCast<WeirNetDevice>(devices.Get(end));
+    device->SetSplitter(std::move(splitter), m_setup.stretch, MicroSeconds(100) / m_setup.stretch);
+    device->SetMtu(jumboMtu);
+  }
   return devices;
 }
 

@@ -94,15 +94,22 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
   ns3::TracedCallback<ns3::Ptr<const ns3::Packet>, uint32_t> m_jumbo;
 };
 
-/// Makes links with a Weir queue at one end.
+/// Makes links with a Weir queue at one end, or at both.
 class WeirHelper {
  public:
   enum class Kind { rtl, checkedRtl, golden };
   explicit WeirHelper(Setup setup, Kind kind = Kind::checkedRtl) : m_setup(std::move(setup)), m_kind(kind) {}
   /// A link from `near`, where the queue is, to `far`: device 0 is the WeirNetDevice. Throws std::runtime_error, one line.
   ns3::NetDeviceContainer Install(ns3::Ptr<ns3::Node> near, ns3::Ptr<ns3::Node> far, ns3::Time delay) const;
+  /// A link whose two ends are WeirNetDevices, each with a queue of this setup, that of `b` with the next seed. With `merge` each end also splits what comes
+  /// from the other, 100 us of the core's time after a frame's last bit, and both have the MTU of jumbo frames. Each end's Finish() is to be called.
+  ns3::NetDeviceContainer InstallBoth(ns3::Ptr<ns3::Node> a, ns3::Ptr<ns3::Node> b, ns3::Time delay) const;
 
  private:
+  ns3::Ptr<WeirNetDevice> Queue(const Setup &setup) const;
+  ns3::NetDeviceContainer Connect(ns3::Ptr<ns3::PointToPointNetDevice> here, ns3::Ptr<ns3::Node> near, ns3::Ptr<ns3::PointToPointNetDevice> there,
+                                  ns3::Ptr<ns3::Node> far, ns3::Time delay) const;
+
   Setup m_setup;
   Kind m_kind;
 };
