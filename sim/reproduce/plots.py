@@ -29,8 +29,8 @@ def _legend(figure: Any, axis: Any) -> None:
 
 
 def over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None:
-    """Queue and average over time in packets, one panel a side on the same scale: 003's Figures 4 to 6, 000's 6 and 7 (in jumbo
-    frames, with min and max). 004's averages are in bytes; its Qopt is a line."""
+    """Queue and average over time in packets, one panel a side on the same scale: 003's Figures 4 to 6 and 000's 6 and 7 (in jumbo
+    frames), with min and max. 004's averages are in bytes; its Qopt is a line."""
     columns = 2 if len(series) > 4 else 1
     lines = -(-len(series) // columns)
     figure, grid = plt.subplots(
@@ -49,7 +49,7 @@ def over_time(series: dict[str, dict[str, Any]], title: str, path: Path) -> None
         if averaged:
             unit = parameters["size"] if of_fn else 1
             axis.plot(s["time"], [a / unit for a in s["average"]], color=COLOURS[0], lw=1.3, label="average")
-        if run["experiment"] == "mred":
+        if run["experiment"] in ("isred", "mred"):
             for name, style in (("min", ":"), ("max", "--")):
                 axis.axhline(parameters[name], color=COLOURS[1], lw=1, ls=style, label=name)
         if of_fn:

@@ -9,7 +9,6 @@ with the simulator; medians. Nothing else should run meanwhile.
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import subprocess
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import datacenter
+from oneline import Parser
 
 PROGRAMS = Path(__file__).resolve().parents[2] / "build" / "ns3" / "bin"
 
@@ -51,6 +51,12 @@ CASES = (
         Case("002", f"{size} bytes, load {load}", "datacenter",
              ("--merge=off", "--duration=0.015", "--warm=0.005", f"--size={size}", f"--load={load}"))
         for size in datacenter.SIZES
+        for load in datacenter.FOUR
+    ),
+    *(
+        Case("002", f"{tcp}, 1460 bytes, load {load}", "datacenter",
+             ("--merge=off", "--duration=0.015", "--warm=0.005", "--size=1460", f"--load={load}", f"--tcp={tcp}"))
+        for tcp in ("tahoe", "reno", "sack")
         for load in datacenter.FOUR
     ),
 )  # fmt: skip
@@ -96,7 +102,7 @@ def row(what: str, ns3: Cost, threads: Cost, turns: Cost) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser = Parser("ratios", __doc__)
     parser.add_argument("--runs", type=int, default=3, help="of which the median is taken (default %(default)s)")
     parser.add_argument("--only", choices=sorted({c.paper for c in CASES}), help="a paper")
     a = parser.parse_args()

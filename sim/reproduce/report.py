@@ -9,7 +9,6 @@ report.py prune FOLDER                              tables that the plan has no 
 
 from __future__ import annotations
 
-import argparse
 import html
 import itertools
 import json
@@ -32,6 +31,7 @@ import plan
 import plots
 from experiment import Table
 from gains_report import number, with_spread
+from oneline import Parser
 from plan import NOT_RUN, TABLES, Run
 from tables import Disagreement, Versions, cost, load, make
 from verdicts import worded
@@ -414,12 +414,16 @@ def pruned(text: str) -> str:
 
 
 def prune() -> None:
-    """In the docs: the report, and the values of such tables."""
+    """In the docs: the report, and the values and figures of such tables."""
     known = {f"{of.paper}-{of.name}.json" for of in TABLES}
     for file in sorted((ROOT / "docs" / "reproduced").glob("*.json")):
         if file.name not in known:
             file.unlink()
-    write_pages(in_order(pruned((ROOT / "docs" / "reproduced.md").read_text())))
+    text = in_order(pruned((ROOT / "docs" / "reproduced.md").read_text()))
+    write_pages(text)
+    for figure in sorted((ROOT / "docs" / "reproduced").glob("*.png")):
+        if f"](reproduced/{figure.name})" not in text:
+            figure.unlink()
 
 
 def unfit(folder: Path, of: Table) -> str | None:
@@ -473,7 +477,7 @@ def splice(folder: Path, of: Table) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser = Parser("report", __doc__)
     parser.add_argument("what", choices=["table", "report", "keep", "splice", "prune"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("table", nargs="?", default="")

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO
 
 import plan
+from oneline import Parser
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "build" / "ns3" / "bin"
@@ -84,7 +85,7 @@ def alone(folder: Path) -> IO[str] | None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser = Parser("reproduce", __doc__)
     parser.add_argument("--quick", action="store_true", help="a slice of each paper, within minutes")
     parser.add_argument("--papers", default="", help='numbers of the papers, for instance "003 004" (all)')
     tables = [f"{t.paper}/{t.name}" for t in plan.TABLES]

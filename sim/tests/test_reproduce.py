@@ -31,6 +31,7 @@ import plots  # noqa: E402
 import ratios  # noqa: E402
 import report  # noqa: E402
 import run as workflow  # noqa: E402
+import same  # noqa: E402
 import tables  # noqa: E402
 from verdicts import HOLDS, NOT, PART, UNDECIDED, Spread, claim_verdict, row_verdict, worded  # noqa: E402
 
@@ -906,6 +907,9 @@ def test_without_the_cycle_model_nothing_runs(
         (["--cores", "0"], "--cores 0: must be 1 or more"),
         (["--papers", "004", "--table", "003/table1"], "003/table1 is not of the papers 004"),
         (["--quick", "--table", "004/grid-fn-10"], "004/grid-fn-10 is not part of the quick slice"),
+        (["--foo"], "unrecognized arguments: --foo"),
+        (["--table", "003/tabel"], "invalid choice: '003/tabel' (choose from '000/figures', "),
+        (["--cores", "two"], "invalid int value: 'two'"),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], message: str) -> None:
@@ -913,6 +917,38 @@ def test_bad_input_is_one_line(words: list[str], message: str) -> None:
     command = [sys.executable, ROOT / "sim" / "reproduce" / "run.py", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+
+
+@pytest.mark.parametrize(
+    ("table", "longest"),
+    [("000/figures", "1"), ("003/table1", "0.2"), ("003/table1-half", "0.13"), ("002/tables-sack", "0.4"), ("003/control-m", "0.17")],
+)  # fmt: skip
+def test_the_programs_give_the_traces_of_the_report(
+    table: str, longest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its shortest runs, of seed 1; cells of a control. A report of another trace, of other RTL, or of another mean is told."""
+    words = ["same", "--table", table, "--longest", longest]
+    monkeypatch.setattr(sys, "argv", words)
+    assert same.main() == 0
+    whole = re.search(r"\n(\d+) of \1 are as in the report\n", capsys.readouterr().out)
+    assert whole and int(whole[1]) >= 2
+    kept = same.REPORT / f"{table.replace('/', '-')}.json"
+    errors: tuple[tuple[str, object, str], ...] = (
+        ("trace_hash", "0" * 32, "another trace than the report's"),
+        ("rtl", "0" * 64, "the RTL has changed"),
+    )
+    if plan.table_of(*table.split("/")).golden_only:
+        errors = (("dropped", {"mean": 1.0, "half": 0.0, "seeds": 10}, "other values than the report's: dropped\n"),)
+    for key, other, told in errors:
+        changed = json.loads(kept.read_text())
+        for side in (s for row in changed["rows"] for s in row["sides"].values()):
+            (side["core"].get("1") or side["measured"]["golden"])[key] = other
+        (tmp_path / kept.name).write_text(json.dumps(changed))
+        monkeypatch.setattr(same, "REPORT", tmp_path)
+        assert same.main() == 1
+        err = capsys.readouterr().err
+        assert err.count(told) == err.count("\n") == int(whole[1])
+        monkeypatch.setattr(same, "REPORT", ROOT / "docs" / "reproduced")
 
 
 def test_a_model_from_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
