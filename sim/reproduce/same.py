@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import plan
+from experiment import Table
 from oneline import Parser
 from tables import Versions, spread
 
@@ -86,6 +87,17 @@ def differs(m: Made, now: Versions) -> str | None:
     return f"{m.name}: the RTL has changed" if now.rtl.get(result["parameters"]["core"]) != m.rtl else None
 
 
+def lacks(file: Path, of: Table) -> str | None:
+    """What there has to be first, in a line."""
+    if not file.exists():
+        return "it is not in the report"
+    if not (PROGRAMS / of.program).exists():
+        return "its program is not built; run `make ns3`"
+    if not of.golden_only and not list((ROOT / "build" / "model").glob("*/libweir_model.so")):
+        return "the cycle models, whose SHA-256 is compared, are not built; run `make model`"
+    return None
+
+
 def main() -> int:
     parser = Parser("same", __doc__)
     known = sorted(f"{t.paper}/{t.name}" for t in plan.TABLES)
@@ -102,15 +114,16 @@ def main() -> int:
     for name, value in (("jobs", a.jobs), ("every", a.every)):
         if value < 1:
             parser.error(f"--{name} {value}: must be 1 or more")
-    checked = 0
-    wrong: list[str] = []
-    for name in a.table or known:
-        paper, table = name.split("/")
-        file, of = REPORT / f"{paper}-{table}.json", plan.table_of(paper, table)
-        missing = "it is not in the report" if not file.exists() else "its program is not built; run `make ns3`"
-        if not file.exists() or not (PROGRAMS / of.program).exists():
-            print(f"same: {name}: {missing}", file=sys.stderr)
+    chosen = {
+        name: (REPORT / f"{name.replace('/', '-')}.json", plan.table_of(*name.split("/"))) for name in a.table or known
+    }
+    for name, (file, of) in chosen.items():
+        why = lacks(file, of)
+        if why:
+            print(f"same: {name}: {why}", file=sys.stderr)
             return 1
+    checked = failed = 0
+    for name, (file, of) in chosen.items():
         now = Versions.of(PROGRAMS / of.program, ROOT / "build" / "model")
         all_of_it = list(made(json.loads(file.read_text()), seeds))
         short = [m for m in all_of_it[:: a.every] if m.wall <= a.longest]
@@ -119,12 +132,12 @@ def main() -> int:
         left_out = f", {len(all_of_it) - len(short)} others left out" if len(short) < len(all_of_it) else ""
         what = "cells have the same values" if of.golden_only else "runs have the same trace"
         print(f"{name}: {len(short) - len(found)} of {len(short)} {what}{left_out}", flush=True)
-        checked, wrong = checked + len(short), wrong + found
-    print("".join(f"same: {line}\n" for line in wrong), end="", file=sys.stderr)
-    print(f"{checked - len(wrong)} of {checked} are as in the report")
+        print("".join(f"same: {line}\n" for line in found), end="", file=sys.stderr)
+        checked, failed = checked + len(short), failed + len(found)
+    print(f"{checked - failed} of {checked} are as in the report")
     if not checked:
         print("same: there was nothing to compare", file=sys.stderr)
-    return 1 if wrong or not checked else 0
+    return 1 if failed or not checked else 0
 
 
 if __name__ == "__main__":

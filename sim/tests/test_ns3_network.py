@@ -54,6 +54,41 @@ def test_the_example_that_merges_and_splits_loses_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("policy", "merge", "stretch", "delay"),
+    [
+        ("drop-tail", "on", 1, 5000),
+        ("red", "on", 10, 5000),
+        ("red", "off", 1, 1000),
+        ("red", "off", 1, 0),
+        ("drop-tail", "on", 1, 0),
+    ],
+)
+def test_a_link_with_a_queue_at_each_end(policy: str, merge: str, stretch: int, delay: int) -> None:
+    """Everything arrives; RTL and golden model have the same traces; the two ends have each its own, RED's of other random numbers."""
+    rtl, golden, again = (
+        run("both_check", kind, policy, merge, stretch, delay).stdout.splitlines()
+        for kind in ("rtl", "golden", "golden")
+    )
+    assert golden == again and rtl[-1] == golden[-1] == "received 300000 300000"
+    ends = []
+    for of_rtl, of_golden in zip(rtl[:2], golden[:2], strict=True):
+        *both, split = of_rtl.split()
+        assert both == of_golden.split()[:-1], "the golden model alone compares nothing behind a split"
+        _, arrivals, departures, trace, frames, packets = both
+        assert int(arrivals) > int(departures) > 300
+        assert (int(frames) > 20) == (int(split) > 300) == (merge == "on") and int(packets) >= 2 * int(frames)
+        ends.append(trace)
+    assert ends[0] != ends[1]
+
+
+@pytest.mark.parametrize("program", ["isred", "fn-red", "gateways", "mred"])
+def test_a_link_without_a_delay(program: str) -> None:
+    """The queue may not lag behind by more than the shortest frame takes: an acknowledgement has 54 bytes."""
+    got = experiment(program, queue="rtl", **SHORT[program], delay=0)
+    assert got["core"]["compared"] == got["core"]["records"] > 300
+
+
+@pytest.mark.parametrize(
     "program,options", VARIANTS, ids=lambda v: v if isinstance(v, str) else "-".join(map(str, v.values()))
 )
 def test_the_rtl_and_the_golden_model_give_the_same_network(program: str, options: dict[str, object]) -> None:
@@ -279,7 +314,7 @@ SET: list[tuple[str, dict[str, object]]] = [
     *(("gateways", {"ack-every": value}) for value in (2,)),
     *(("gateways", {"gateway": "red", "limit": 40, name: value}) for name, value in (("min", 5), ("max", 30), ("spread", "geometric"))),
     ("gateways", {"gateway": "dt-ecn", "limit": 40, "utilisation": 20}),
-    ("gateways", {"connections": "10,25,11"}),
+    *(("gateways", {"connections": value}) for value in ("10,25,11", "10,5,10")),
     *(("fn-red", {"policy": "red", "k": 2, name: value}) for name, value in (("max", 20), ("gentle", "on"))),
     *(("fn-red", {name: value}) for name, value in (("spread", "geometric"), ("ecn-every", 1))),
     *(("fn-red", {name: value}) for name, value in (("delay", 0.02), ("access-rate", 2e6), ("access-delay", 0.01), ("jitter", 0.5))),
@@ -329,18 +364,55 @@ BAD: list[tuple[str, list[str], int, str]] = [
     ("isred", ["--sources"], 2, "needs a value"),
     ("isred", ["--queue=ns3", "--policy=isred"], 1, "ns-3 has no queue like this"),
     ("isred", ["--rate=1"], 2, "must be 64000"),
-    ("isred", ["--min=9", "--max=9"], 2, "--min gives RED a min of 9, which must be below its max, 9"),
-    ("isred", ["--queue=ns3", "--policy=red", "--min=20", "--max=15"], 2, "a min of 20, which must be below its max, 15"),
-    ("isred", ["--queue=ns3", "--policy=red", "--spread=geometric"], 2, "--spread must be one of uniform, uniform-wait with --queue ns3"),
-    ("isred", ["--queue=golden", "--core=network-jumbo"], 1, "policy isred is not built into this core; choose one of drop-tail, red"),
+    ("isred", ["--min=9", "--max=9"], 2, "--min, --max: RED's min, 9, must be below its max, 9"),
+    ("isred", ["--queue=ns3", "--policy=red", "--min=20", "--max=15"], 2, "RED's min, 20, must be below its max, 15"),
+    (
+        "isred",
+        ["--queue=ns3", "--policy=red", "--spread=geometric"],
+        2,
+        "--spread must be one of uniform, uniform-wait with --queue ns3",
+    ),
+    (
+        "isred",
+        ["--queue=golden", "--core=network-jumbo"],
+        1,
+        "policy isred is not built into this core; choose one of drop-tail, red",
+    ),
     ("isred", ["--seed=2", "--seed=3"], 2, "--seed is given twice"),
-    ("mred", ["--queue=ns3", "--side=red", "--min=14", "--max=5"], 2, "a min of 14, which must be below its max, 5"),
-    ("mred", ["--queue=golden", "--core=network"], 1, "the core network has no jumbo frames; choose one of full, network-jumbo"),
-    ("datacenter", ["--queue=golden", "--core=network"], 1, "the core network has no jumbo frames"),
-    ("fn-red", ["--queue=ns3", "--policy=red", "--buffer=1500", "--qopt=1000"], 2, "a max of 15, which may not exceed the queue's limit, 1.4"),
-    ("fn-red", ["--policy=red", "--k=5", "--max=4"], 2, "a min of 5, which must be below its max, 4"),
+    ("mred", ["--queue=ns3", "--side=red", "--min=14", "--max=5"], 2, "RED's min, 14, must be below its max, 5"),
+    (
+        "mred",
+        ["--queue=golden", "--core=network"],
+        1,
+        "the core network has no jumbo frames; choose one of full, network-jumbo",
+    ),
+    *(
+        (
+            "datacenter",
+            [f"--queue={queue}", "--core=network", "--merge=off"],
+            2,
+            "--core must be one of full, network-jumbo",
+        )
+        for queue in ("rtl", "golden")
+    ),
+    *(("isred", [f"--queue={queue}", "--policy=red", "--min=14.5"], 1, "max") for queue in ("rtl", "golden", "ns3")),
+    (
+        "fn-red",
+        ["--queue=golden", "--spread=uniform-wait"],
+        2,
+        "--spread must be one of geometric, uniform with --policy fn",
+    ),
+    ("gateways", ["--ack-every=3"], 2, "must be 1 to 2"),
+    ("both_check", ["golden", "red", "on", "10001", "1000"], 1, "stretch 10001 is out of range: allowed is 1 to 10000"),
+    (
+        "fn-red",
+        ["--queue=ns3", "--policy=red", "--buffer=1500", "--qopt=1000"],
+        2,
+        "RED's max, 15, may not exceed the limit of the queue, 1.4",
+    ),
+    ("fn-red", ["--policy=red", "--k=5", "--max=4"], 2, "--k, --max, --buffer: RED's min, 5, must be below its max, 4"),
     ("fn-red", ["--max=20"], 2, "--max is of --policy red only"),
-    ("gateways", ["--min=300"], 2, "a min of 300, which must be below its max, 225"),
+    ("gateways", ["--min=300"], 2, "RED's min, 300, must be below its max, 225"),
     ("gateways", ["--connections=1,2"], 2, "--connections=1,2 must be three whole numbers of 0 to 1000"),
     ("gateways", ["--connections=0,0,0"], 2, "must be three whole numbers"),
     ("gateways", ["--connections=1,-2,3"], 2, "must be three whole numbers"),
@@ -391,7 +463,10 @@ BAD: list[tuple[str, list[str], int, str]] = [
 def test_numbers_may_be_written_with_an_exponent() -> None:
     """ns-3's attributes know none: they have the same number."""
     options: dict[str, object] = {"queue": "ns3", "policy": "red", "duration": 12}
-    plain, other = (experiment("isred", **options, **more)["results"] for more in ({}, {"limit": "3e1", "weight": "2e-3", "max": "1.5e1"}))
+    plain, other = (
+        experiment("isred", **options, **more)["results"]
+        for more in ({}, {"limit": "3e1", "weight": "2e-3", "max": "1.5e1"})
+    )
     assert plain == other and plain["arrived"] > 500
 
 

@@ -199,6 +199,7 @@ int main(int count, char **words) {
   o.integer("rtl", 1, 1, 4, "uplinks that are RTL, and as many splits (with --queue rtl)");
   o.parse(count, words);
   checkCommon(o);
+  if (o.text("queue") != "ns3" && o.text("core") == "network") o.refuse("--core must be one of full, network-jumbo, which have jumbo frames, not 'network'");
   o.only("rtl", o.text("queue") == "rtl", "--queue rtl");
   for (const char *name : {"stretch", "latency"}) o.only(name, o.text("queue") != "ns3", "--queue rtl and golden");
   if (o.whole("hosts") % 2) o.refuse("--hosts must be even");

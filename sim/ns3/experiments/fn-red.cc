@@ -50,8 +50,9 @@ int main(int count, char **words) {
   c.name = "fn-red";
   c.queue.rate = o.number("rate"), c.queue.policy = red ? "red" : "fn";
   const double size = o.number("size"), k = o.number("k"), max = o.number("max") > 0 ? o.number("max") : 3 * k;
-  if (red) checkThresholds(o, "k", k, "max", max, o.number("buffer") / size);
+  if (red) checkThresholds(o, "--k, --max, --buffer", k, max, o.number("buffer") / size);
   if (red) checkSpread(o);
+  if (!red && o.text("spread") == "uniform-wait") o.refuse("--spread must be one of geometric, uniform with --policy fn and fn-quadratic, not 'uniform-wait'");
   c.queue.settings = {{"limit_bytes", text(o.number("buffer"))}, {"ecn", "on"}, {"spread", o.text("spread")}};
   auto &s = c.queue.settings;
   if (red) {

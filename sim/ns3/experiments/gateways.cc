@@ -75,8 +75,9 @@ int main(int count, char **words) {
   c.queue.rate = o.number("rate");
   c.queue.policy = red ? "red" : gateway.rfind("dt-ecn", 0) == 0 ? "dt-ecn" : gateway;
   const double limit = o.number("limit");
-  const double min = o.number("min") > 0 ? o.number("min") : limit / 4, max = o.number("max") > 0 ? o.number("max") : limit / 2;
-  if (red) checkThresholds(o, "min", min, "max", max, limit);
+  const double min = o.number("min") > 0 ? o.number("min") : limit / 4;
+  const double max = o.number("max") > 0 ? o.number("max") : limit / 2;
+  if (red) checkThresholds(o, "--min, --max, --limit", min, max, limit);
   if (red) checkSpread(o);
   const auto thirds = thirdsOf(o);
   auto &s = c.queue.settings;
@@ -91,7 +92,8 @@ int main(int count, char **words) {
               {{"MaxSize", o.text("limit") + "p"}, {"MinTh", jsonNumber(min)}, {"MaxTh", jsonNumber(max)},
                {"LInterm", jsonNumber(1 / o.number("probability"))}, {"QW", o.text("weight")}, {"MeanPktSize", o.text("size")},
                {"Gentle", o.text("gentle") == "on" ? "true" : "false"}, {"UseEcn", ecn ? "true" : "false"},
-               {"UseHardDrop", "false"}, {"Wait", o.text("spread") == "uniform-wait" ? "true" : "false"}, {"LinkBandwidth", jsonNumber(o.number("rate")) + "bps"}, {"LinkDelay", o.text("delay") + "s"}}};
+               {"UseHardDrop", "false"},
+               {"Wait", o.text("spread") == "uniform-wait" ? "true" : "false"}, {"LinkBandwidth", jsonNumber(o.number("rate")) + "bps"}, {"LinkDelay", o.text("delay") + "s"}}};
   }
   if (gateway == "drop-tail") c.disc = {"ns3::FifoQueueDisc", {{"MaxSize", o.text("limit") + "p"}}};
   c.packetBytes = static_cast<uint32_t>(o.whole("size")), c.windowPackets = static_cast<uint32_t>(o.whole("window"));
@@ -103,13 +105,15 @@ int main(int count, char **words) {
   const auto u = ns3::CreateObject<ns3::UniformRandomVariable>();
   u->SetStream(1000);
   for (unsigned i = 0; i < std::max({thirds[0], thirds[1], thirds[2]}); ++i) {
-    unsigned first = 0, last = 3;
-    while (thirds[first] <= i) ++first;
-    while (thirds[last - 1] <= i) --last;
-    Flow f;
-    f.rate = o.number("rate"), f.nearDelay = f.farDelay = o.number("access-delay");
-    f.start = first * third + u->GetValue(0, o.number("jitter") * third / 20), f.stop = last == 3 ? 0 : last * third, f.ecn = ecn;
-    c.flows.push_back(f);
+    for (unsigned first = 0, last = 0; first < 3; first = last + 1) {  // of each run of thirds that have it
+      for (last = first; last < 3 && thirds[last] > i; ++last) continue;
+      if (last == first) continue;
+      Flow f;
+      f.rate = o.number("rate"), f.nearDelay = f.farDelay = o.number("access-delay"), f.ecn = ecn;
+      f.start = first * third + u->GetValue(0, o.number("jitter") * third / 20);
+      f.stop = last == 3 ? 0 : last * third;
+      c.flows.push_back(f);
+    }
   }
   return runNetwork(o, std::move(c));
 }

@@ -43,7 +43,7 @@ int main(int count, char **words) {
   o.only("gain", o.text("policy") == "isred" && o.text("mode") == "gain", "--mode gain");
   if (o.number("late-delay-least") > o.number("late-delay-most")) o.refuse("--late-delay-least may not exceed --late-delay-most");
   if (o.text("policy") != "drop-tail") {
-    checkThresholds(o, "min", o.number("min"), "max", o.number("max"), o.number("limit"));
+    checkThresholds(o, "--min, --max", o.number("min"), o.number("max"), o.number("limit"));
     checkSpread(o);
   }
 

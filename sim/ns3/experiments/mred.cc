@@ -101,7 +101,7 @@ int main(int count, char **words) {
   o.parse(count, words);
   const auto size = static_cast<uint32_t>(o.whole("size")), mtu = static_cast<uint32_t>(o.whole("mtu"));
   for (const char *name : {"low", "high"}) o.only(name, o.text("side") == "mred", "--side mred");
-  checkThresholds(o, "min", o.number("min"), "max", o.number("max"), o.number("limit"));
+  checkThresholds(o, "--min, --max", o.number("min"), o.number("max"), o.number("limit"));
   checkSpread(o);
   if (o.number("low") > o.number("high")) o.refuse("--low may not exceed --high");
   const double longest = 65535e-9 * static_cast<double>(1u << o.whole("tick"));

@@ -12,6 +12,7 @@
 #include <iostream>
 
 #include "../tcp/tcp-classic.h"
+#include "../weir/configure.h"
 #include "../weir/cycle-model.h"
 #include "../weir/frames.h"
 #include "../weir/sources.h"
@@ -264,7 +265,7 @@ void commonOptions(Options &options, double duration, const char *core) {
 
 void tcpOptions(Options &options) {
   options.integer("initial-window", 1, 1, 100, "of every source, segments");
-  options.integer("ack-every", 1, 1, 100, "segments that an acknowledgement is sent for");
+  options.integer("ack-every", 1, 1, 2, "segments that an acknowledgement is sent for; it waits for the second for 200 ms at most");
 }
 
 void setTcp(const Options &options) {
@@ -277,9 +278,10 @@ void networkOptions(Options &options) {
   tcpOptions(options);
 }
 
-void checkThresholds(const Options &options, const std::string &min, double minValue, const std::string &max, double maxValue, double limit) {
-  if (minValue >= maxValue) options.refuse("--" + min + " gives RED a min of " + jsonNumber(minValue) + ", which must be below its max, " + jsonNumber(maxValue));
-  if (maxValue > limit) options.refuse("--" + max + " gives RED a max of " + jsonNumber(maxValue) + ", which may not exceed the queue's limit, " + jsonNumber(limit));
+void checkThresholds(const Options &options, const std::string &names, double min, double max, double limit) {
+  const std::string begin = names + ": RED's ";
+  if (min >= max) options.refuse(begin + "min, " + jsonNumber(min) + ", must be below its max, " + jsonNumber(max));
+  if (max > limit) options.refuse(begin + "max, " + jsonNumber(max) + ", may not exceed the limit of the queue, " + jsonNumber(limit));
 }
 
 void checkSpread(const Options &options) {
@@ -340,6 +342,7 @@ int runNetwork(const Options &options, NetworkConfig config) {
     config.queue.seed = 0x9E3779B97F4A7C15ull * options.whole("seed");
     config.queue.core = options.text("core"), config.queue.model = options.text("model");
     config.queue.thread = options.text("thread") == "on";
+    if (options.text("queue") == "ns3") checkSettings(config.queue);
     Network network(options, config);
     network.build();
     network.run();

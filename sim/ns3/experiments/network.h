@@ -66,8 +66,8 @@ void setTcp(const Options &options);
 /// Parameters of every experiment with `runNetwork`: the least retransmission timer, which has another default in the data center, and those of tcpOptions.
 void networkOptions(Options &options);
 
-/// Refuses RED's thresholds, in packets, that are not `min` < `max` <= `limit`.
-void checkThresholds(const Options &options, const std::string &min, double minValue, const std::string &max, double maxValue, double limit);
+/// Refuses RED's thresholds, in packets, that are not min < max <= limit. `names`: of the parameters that say them.
+void checkThresholds(const Options &options, const std::string &names, double min, double max, double limit);
 /// Refuses a `--spread` that ns-3's RED does not have: geometric.
 void checkSpread(const Options &options);
 

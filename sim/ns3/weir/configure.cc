@@ -20,12 +20,29 @@ void configOf(const Setup &setup, weir_queue_config *config) {
 }
 
 void checkJumbo(const Setup &setup) {
+  const auto within = [](const char *name, unsigned value, unsigned least, unsigned most) {
+    if (value < least || value > most)
+      throw std::runtime_error(std::string(name) + " " + std::to_string(value) + " is out of range: allowed is " + std::to_string(least) + " to " +
+                               std::to_string(most));
+  };
+  within("stretch", setup.stretch, 1, 10000);
+  if (setup.merge || setup.transit) within("tick", setup.tick, 1, 16);
   if (setup.merge && setup.transit)
     throw std::runtime_error("merge and transit are both on: a queue that merges takes no jumbo frames; turn one of them off");
   if (setup.mred && !setup.transit)
     throw std::runtime_error("mred is on and transit is off: only jumbo frames that stay together can pay; turn transit on");
   if (setup.mred && setup.policy != "red" && setup.policy != "isred" && setup.policy != "ared")
     throw std::runtime_error("mred is on with policy '" + setup.policy + "': allowed are red, isred and ared");
+}
+
+void checkSettings(const Setup &setup) {
+  weir_capabilities full;
+  weir_capabilities_full(&full);
+  full.link_rate = coreRate(setup);
+  weir_queue_config config;
+  configOf(setup, &config);
+  weir_queue_registers registers;
+  check(weir_convert_queue(&full, &config, &registers));
 }
 
 double coreRate(const Setup &setup) { return setup.rate / setup.stretch; }

@@ -17,8 +17,10 @@ namespace weirsim {
 
 /// The setup as libweir's configuration. Throws std::runtime_error with libweir's sentence.
 void configOf(const Setup &setup, weir_queue_config *config);
-/// Throws std::runtime_error for jumbo frames that are to be merged and to stay together, and for MRED where there is none.
+/// Throws std::runtime_error for jumbo frames that are to be merged and to stay together, for MRED where there is none, and for `tick` or `stretch` out of range.
 void checkJumbo(const Setup &setup);
+/// Throws std::runtime_error for a policy's settings that no core would take: for a queue of ns-3 that is to have them.
+void checkSettings(const Setup &setup);
 /// The rate of the core's shaper, bit/s, in the core's time.
 double coreRate(const Setup &setup);
 /// What a core of docs/ns3.md, *Which core*, has, for the golden model alone; the RTL says it itself. Throws std::runtime_error.

@@ -21,7 +21,7 @@ namespace weirsim {
 
 namespace {
 
-constexpr uint32_t leastFrame = 60;
+constexpr uint32_t leastFrame = 34;  ///< Ethernet and IPv4 headers
 /// Times in a propagation delay that a queue hears how far it may go. Each costs a core at rest some ten cycles.
 constexpr uint64_t reaches = 16;
 
@@ -240,7 +240,7 @@ NetDeviceContainer WeirHelper::Install(Ptr<Node> near, Ptr<Node> far, Time delay
 
 NetDeviceContainer WeirHelper::InstallBoth(Ptr<Node> a, Ptr<Node> b, Time delay) const {
   Setup other = m_setup;
-  ++other.seed;
+  other.seed ^= 0x9E3779B97F4A7C15;  // of the source of random numbers, a shift register, that of a small seed is like that of twice it
   const auto devices = Connect(Queue(m_setup), a, Queue(other), b, delay);
   if (!m_setup.merge) return devices;
   for (uint32_t end = 0; end < 2; ++end) {

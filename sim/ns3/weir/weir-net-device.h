@@ -101,8 +101,9 @@ class WeirHelper {
   explicit WeirHelper(Setup setup, Kind kind = Kind::checkedRtl) : m_setup(std::move(setup)), m_kind(kind) {}
   /// A link from `near`, where the queue is, to `far`: device 0 is the WeirNetDevice. Throws std::runtime_error, one line.
   ns3::NetDeviceContainer Install(ns3::Ptr<ns3::Node> near, ns3::Ptr<ns3::Node> far, ns3::Time delay) const;
-  /// A link whose two ends are WeirNetDevices, each with a queue of this setup, that of `b` with the next seed. With `merge` each end also splits what comes
-  /// from the other, 100 us of the core's time after a frame's last bit, and both have the MTU of jumbo frames. Each end's Finish() is to be called.
+  /// A link whose two ends are WeirNetDevices, each with a queue of this setup, that of `b` with another seed, which follows from the setup's. With `merge` each
+  /// end also splits what comes from the other: packets go up 100 us of the core's time after the last bit of the frame that brought them, whether it was a jumbo
+  /// frame or not; and both have the MTU of jumbo frames. Finish() is to be called for both. Throws std::runtime_error, one line.
   ns3::NetDeviceContainer InstallBoth(ns3::Ptr<ns3::Node> a, ns3::Ptr<ns3::Node> b, ns3::Time delay) const;
 
  private:
