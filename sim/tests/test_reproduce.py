@@ -883,7 +883,7 @@ def test_the_ratio_is_of_wall_times(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr(sys, "argv", ["ratios.py", "--only", "002"])
     assert ratios.main() == 0
     rows = capsys.readouterr().out.splitlines()[2:]
-    assert len(rows) == (len(datacenter.SIZES) + len(("tahoe", "reno", "sack"))) * len(datacenter.FOUR) + 1
+    assert len(rows) == (len(datacenter.SIZES) + 3) * len(datacenter.FOUR) + 1, "with one size of three more TCPs"
     assert rows[0] == "| 002, 800 bytes, load 0.1 | 0.50 s | 2.00 s | 2.50 s | **4.0** | 6.0 | 5.0 |"
     assert rows[-1] == "| 002, together | 14.00 s | 56.00 s | 70.00 s | **4.0** | 6.0 | 5.0 |"
 
@@ -949,6 +949,20 @@ def test_the_programs_give_the_traces_of_the_report(
         err = capsys.readouterr().err
         assert err.count(told) == err.count("\n") == int(whole[1])
         monkeypatch.setattr(same, "REPORT", ROOT / "docs" / "reproduced")
+
+
+def test_values_and_figures_that_the_report_has_no_longer_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`report.py prune`, in the docs of another tree."""
+    kept = tmp_path / "docs" / "reproduced"
+    kept.mkdir(parents=True)
+    page = (ROOT / "docs" / "reproduced.md").read_text()
+    (tmp_path / "docs" / "reproduced.md").write_text(page)
+    for name in ("003-table1.json", "003-table1-queue.png", "003-loads.json", "003-loads-gain.png"):
+        (kept / name).write_text("")
+    monkeypatch.setattr(report, "ROOT", tmp_path)
+    report.prune()
+    assert sorted(f.name for f in kept.iterdir()) == ["003-table1-queue.png", "003-table1.json", "report.html"]
+    assert (tmp_path / "docs" / "reproduced.md").read_text() == page
 
 
 def test_a_model_from_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

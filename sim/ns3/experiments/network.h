@@ -59,8 +59,9 @@ struct NetworkConfig {
 /// Parameters that every experiment has: queue, seed, duration, out, sample, core, model.
 void commonOptions(Options &options, double duration, const char *core = "network");
 
-/// Parameters of TCP that every experiment has: first window, acknowledgements; and their defaults in ns-3.
+/// Parameters of TCP that every experiment has: first window, acknowledgements.
 void tcpOptions(Options &options);
+/// ns-3 has them from here on.
 void setTcp(const Options &options);
 
 /// Parameters of every experiment with `runNetwork`: the least retransmission timer, which has another default in the data center, and those of tcpOptions.

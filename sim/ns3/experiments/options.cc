@@ -69,6 +69,7 @@ const Options::Option &Options::at(const std::string &name) const {
 
 void Options::set(Option &o, const std::string &value) const {
   if (o.given) refuse("--" + o.name + " is given twice");
+  o.value = value, o.given = true;
   if (o.numeric) {
     char *end = nullptr;
     const double v = std::strtod(value.c_str(), &end);
@@ -82,8 +83,6 @@ void Options::set(Option &o, const std::string &value) const {
     for (const std::string &c : o.choices) known |= c == value;
     if (!known) refuse("--" + o.name + " must be one of " + join(o.choices) + ", not '" + value + "'");
   }
-  if (!o.numeric) o.value = value;
-  o.given = true;
 }
 
 void Options::parse(int count, char **words) {

@@ -19,7 +19,7 @@ void configOf(const Setup &setup, weir_queue_config *config) {
   for (const auto &[name, value] : setup.settings) check(weir_queue_set(config, name.c_str(), value.c_str()));
 }
 
-void checkJumbo(const Setup &setup) {
+void checkSetup(const Setup &setup) {
   const auto within = [](const char *name, unsigned value, unsigned least, unsigned most) {
     if (value < least || value > most)
       throw std::runtime_error(std::string(name) + " " + std::to_string(value) + " is out of range: allowed is " + std::to_string(least) + " to " +
@@ -35,17 +35,44 @@ void checkJumbo(const Setup &setup) {
     throw std::runtime_error("mred is on with policy '" + setup.policy + "': allowed are red, isred and ared");
 }
 
+double coreRate(const Setup &setup) { return setup.rate / setup.stretch; }
+
+namespace {
+
+/// A core of docs/ns3.md, *Which core*. No policies: every one.
+struct Core {
+  const char *name;
+  std::vector<const char *> policies;
+  bool jumbo;
+  golden::Pipeline pipeline;
+};
+
+/// Throws std::runtime_error for one that has no golden model.
+const Core &coreOf(const std::string &name) {
+  static const Core cores[] = {{"full", {}, true, golden::withJumbo},
+                               {"network", {"drop-tail", "red", "dt-ecn", "isred", "fn"}, false, golden::withoutJumbo},
+                               {"network-jumbo", {"drop-tail", "red"}, true, golden::withJumbo}};
+  for (const Core &core : cores)
+    if (core.name == name) return core;
+  throw std::runtime_error("the golden model covers the cores full, network and network-jumbo, not '" + name + "'");
+}
+
+weir_queue_registers registersOf(const Setup &setup, const weir_capabilities &capabilities) {
+  weir_queue_config config;
+  configOf(setup, &config);
+  weir_queue_registers registers;
+  check(weir_convert_queue(&capabilities, &config, &registers));
+  return registers;
+}
+
+}  // namespace
+
 void checkSettings(const Setup &setup) {
   weir_capabilities full;
   weir_capabilities_full(&full);
   full.link_rate = coreRate(setup);
-  weir_queue_config config;
-  configOf(setup, &config);
-  weir_queue_registers registers;
-  check(weir_convert_queue(&full, &config, &registers));
+  registersOf(setup, full);
 }
-
-double coreRate(const Setup &setup) { return setup.rate / setup.stretch; }
 
 /// The words of MRED, as libweir writes them: to registers that only remember.
 void addMred(const Setup &setup, golden::Words &words) {
@@ -78,40 +105,26 @@ void addMred(const Setup &setup, golden::Words &words) {
   words["MRED_SLOPE"] = memory[WEIR_Q_BASE + WEIR_Q_MRED_SLOPE];
 }
 
-weir_capabilities capabilitiesOf(const std::string &core) {
+weir_capabilities capabilitiesOf(const Setup &setup) {
   weir_capabilities has;
   weir_capabilities_full(&has);
-  if (core == "full") return has;
-  std::vector<const char *> policies{"drop-tail", "red"};
-  if (core == "network")
-    policies.insert(policies.end(), {"dt-ecn", "isred", "fn"});
-  else if (core != "network-jumbo")
-    throw std::runtime_error("the golden model covers the cores full, network and network-jumbo, not '" + core + "'");
-  uint32_t built = 0;
-  for (const char *policy : policies) {
-    weir_queue_config config;
-    check(weir_queue_defaults_of(policy, &config));
-    built |= 1u << config.policy;
-  }
-  uint32_t all = 0;
-  for (size_t i = 0; const weir_policy_info *info = weir_policy_at(i); ++i) all |= 1u << info->id;
-  has.features &= ~all | built;
+  has.link_rate = coreRate(setup);
+  const Core &core = coreOf(setup.core);
+  if (core.policies.empty()) return has;
+  for (size_t i = 0; const weir_policy_info *info = weir_policy_at(i); ++i)
+    if (std::none_of(core.policies.begin(), core.policies.end(), [&](const char *policy) { return std::string(policy) == info->name; }))
+      has.features &= ~(1u << info->id);
   return has;
 }
 
 golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &capabilities) {
-  checkJumbo(setup);
+  checkSetup(setup);
+  const Core &core = coreOf(setup.core);
+  if ((setup.merge || setup.transit) && !core.jumbo)
+    throw std::runtime_error("the core " + setup.core + " has no jumbo frames; choose one of full, network-jumbo");
   golden::PortConfig port;
-  if (setup.core == "network") {
-    if (setup.merge || setup.transit) throw std::runtime_error("the core network has no jumbo frames; choose one of full, network-jumbo");
-    port.pipeline = golden::withoutJumbo;
-  } else if (setup.core != "full" && setup.core != "network-jumbo") {
-    throw std::runtime_error("the golden model covers the cores full, network and network-jumbo, not '" + setup.core + "'");
-  }
-  weir_queue_config config;
-  configOf(setup, &config);
-  weir_queue_registers registers;
-  check(weir_convert_queue(&capabilities, &config, &registers));
+  port.pipeline = core.pipeline;
+  const weir_queue_registers registers = registersOf(setup, capabilities);
   for (uint32_t i = 0; i < registers.count; ++i) port.words[registers.words[i].name] = registers.words[i].value;
   const weir_shaper shaper{coreRate(setup), 0.0, static_cast<double>(setup.overhead)};
   weir_shaper_registers words;
@@ -131,7 +144,7 @@ golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &cap
 }
 
 void configureCore(struct weir *device, const Setup &setup) {
-  checkJumbo(setup);
+  checkSetup(setup);
   if (setup.markP != 1) throw std::runtime_error("mark_p is not 1: the golden model alone has it, the RTL marks at every probability");
   const weir_shaper shaper{coreRate(setup), 0.0, static_cast<double>(setup.overhead)};
   check(weir_seed(device, setup.seed));

@@ -18,13 +18,13 @@ namespace weirsim {
 /// The setup as libweir's configuration. Throws std::runtime_error with libweir's sentence.
 void configOf(const Setup &setup, weir_queue_config *config);
 /// Throws std::runtime_error for jumbo frames that are to be merged and to stay together, for MRED where there is none, and for `tick` or `stretch` out of range.
-void checkJumbo(const Setup &setup);
+void checkSetup(const Setup &setup);
 /// Throws std::runtime_error for a policy's settings that no core would take: for a queue of ns-3 that is to have them.
 void checkSettings(const Setup &setup);
 /// The rate of the core's shaper, bit/s, in the core's time.
 double coreRate(const Setup &setup);
-/// What a core of docs/ns3.md, *Which core*, has, for the golden model alone; the RTL says it itself. Throws std::runtime_error.
-weir_capabilities capabilitiesOf(const std::string &core);
+/// What the setup's core has, for the golden model alone; the RTL says it itself. Throws std::runtime_error for a core without a golden model.
+weir_capabilities capabilitiesOf(const Setup &setup);
 /// What the golden model needs, from the same setup and the capabilities of the core.
 golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &capabilities);
 /// ECN codepoint of an Ethernet frame (IPv4 or IPv6 without tags), 0 if it has none.

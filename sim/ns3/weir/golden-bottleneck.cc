@@ -66,9 +66,7 @@ class GoldenBottleneck final : public Bottleneck {
 }  // namespace
 
 std::unique_ptr<Bottleneck> makeGolden(const Setup &setup) {
-  weir_capabilities capabilities = capabilitiesOf(setup.core);
-  capabilities.link_rate = coreRate(setup);
-  return std::make_unique<GoldenBottleneck>(portConfigOf(setup, capabilities), setup);
+  return std::make_unique<GoldenBottleneck>(portConfigOf(setup, capabilitiesOf(setup)), setup);
 }
 
 }  // namespace weirsim
