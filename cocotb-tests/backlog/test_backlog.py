@@ -53,6 +53,8 @@ class Bench:
         self.emptied: list[tuple[int, int]] = []
         self.expected_emptied: list[tuple[int, int]] = []
         self.reserve = [0] * QUEUES
+        #: what enters is told a cycle after what goes in the same cycle: queue, length
+        self.entering: tuple[int, int] | None = None
 
     async def start(self, reserve: list[int]) -> Bench:
         self.reserve = reserve
@@ -99,7 +101,9 @@ class Bench:
             assert int(dut.grouped.value) == held - sum(self.frames)
         emptied = int(dut.emptied.value)
         self.emptied += [(self.cycle, q) for q in range(QUEUES) if emptied >> q & 1]
-        for kind in KINDS:
+        drive(dut, "enter", self.entering)
+        self.entering = None
+        for kind in ("refund", "leave"):
             drive(dut, kind, None)
         dut.joined_valid.value = 0
         at = self.cycle + 1
@@ -134,7 +138,10 @@ class Bench:
         self.expected_emptied += [(at, q) for q in sorted(gone) if self.sums[q][1] == 0]
 
     def _do(self, at: int, kind: str, queue: int, length: int) -> None:
-        drive(self.dut, kind, (queue, length))
+        if kind == "enter":
+            self.entering = queue, length
+        else:
+            drive(self.dut, kind, (queue, length))
         self.events.append((at, kind, queue, length))
         self.last[kind] = at
         sign = 1 if kind == "enter" else -1

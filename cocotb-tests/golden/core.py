@@ -51,8 +51,8 @@ WAITS = 250
 #: cycles from a grant to `emptied` at Ewma, and from a refund (its commit)
 EMPTIED_LAG = (2, 7)
 REFUSED_LAG = (1, 4)
-#: a change of q comes to Backlog: cycles from s0 (an arrival enters) and from a grant (admit.md, queues.md)
-ENTERS, LEAVES = 1, 3
+#: a change of q counts with a refund: cycles from s0 (an arrival enters) and from a grant (admit.md, queues.md)
+ENTERS, LEAVES = 2, 3
 #: a frame shorter than this may turn out to have no IP header: its hint then comes with its end
 DOUBTFUL = 80
 #: no such frame takes longer, gaps included
@@ -487,7 +487,7 @@ class Core:
         for c in changes:
             idle.apply(c.queue, c.first, c.last)
         emptied = deque(r for r in departures if r.held_packets == 0)
-        #: refused arrivals, of which it is not known yet whether they left their queue empty
+        #: arrivals that their policy dropped, of which it is not known yet whether they left their queue empty
         refused: deque[tuple[int, int]] = deque()
         pending = sorted(changes, key=lambda c: c.first)
         for r in arrivals:
@@ -499,7 +499,7 @@ class Core:
                 if not self.backlog[queue].held(at - ENTERS, at, at - LEAVES)[1]:
                     idle.emptied(queue, at, REFUSED_LAG)
             self._arrival(r, idle, pending)
-            if r.action == DROP:
+            if r.action == DROP and r.cause != OVERFLOW:
                 refused.append((r.at + COMMIT - self.early, r.queue))
         for group in self.states:
             self.report.oracle += group[0].oracle.compared
@@ -551,15 +551,14 @@ class Core:
             raise failures[0] if not several else Mismatch(f"no configuration explains it: {failures}")
         self.states[r.queue] = [state for state, _ in kept]
         verdict = kept[0][1]
-        dropped = r.action == DROP
         if held_packets == 0:
             self.report.idle += kept[0][0].setup.policy == RED
         idle.request(r.queue, r.at, held_packets == 0)
-        backlog.add("enter", r.at, r.length)
-        self.cells[r.queue].add("enter", r.at, cells_of(r.length))
-        if dropped:
-            backlog.add("refund", r.at + COMMIT - self.early, r.length)
-            self.cells[r.queue].add("refund", r.at + COMMIT - self.early, cells_of(r.length))
+        if r.cause != OVERFLOW:
+            for held, amount in ((backlog, r.length), (self.cells[r.queue], cells_of(r.length))):
+                held.add("enter", r.at, amount)
+                if r.action == DROP:
+                    held.add("refund", r.at + COMMIT - self.early, amount)
         self.report.arrivals += 1
         self.report.counters.arrival(r.queue, r.length, r.ecn, r.action, r.cause)
         names = {0: "accepted", 1: "marked", 2: "dropped"}

@@ -53,8 +53,8 @@ SETTLES = 12
 SEES_LEAVE, SEES_COMMIT = 5, 2
 #: a grant's departure comes 3 cycles later (queues.md) and sees q as a request does; its record sees q 2 cycles later
 DEPARTS, RECORDS = 3, 5
-#: an arrival of a request is in q three cycles after its s0 (admit.md: it enters at t0, seen two cycles later)
-ENTERS = 3
+#: an arrival of a request is in q four cycles after its s0 (admit.md: it enters at t2, seen a cycle later), with a refund that comes two after it
+ENTERS, REFUNDED = 4, 2
 
 SIZES = (60, 64, 65, 128, 300, 590, 1000, 1514)
 
@@ -71,7 +71,7 @@ class Change:
 
 
 class Refused(NamedTuple):
-    """A refused arrival's refund left its queue empty: the cycle of `emptied`."""
+    """The refund of an arrival that its policy dropped left its queue empty: the cycle of `emptied`."""
 
     at: int
     queue: int
@@ -319,6 +319,8 @@ class Check:
         late: list[list[tuple[int, int, bool]]] = [[] for _ in range(QUEUES)]
         self.refused: list[Refused] = []
         for r in self.arrivals:
+            if r.cause == OVERFLOW:  # what a limit refuses never enters q
+                continue
             self.backlogs[r.queue].add("enter", r.at, r.length)
             late[r.queue].append((r.at + self._commit_at(r), r.length, r.action == DROP))
         for q, commits in enumerate(late):
@@ -333,7 +335,7 @@ class Check:
         for q, commits in enumerate(late):
             for at, _, dropped in commits:
                 # at the engines two cycles later; with a departure in the same cycle, that one's record tells
-                empty = self.backlogs[q].held(at - REQUESTED, at, at - DEPARTS)[1] == 0
+                empty = self.backlogs[q].held(at - REFUNDED, at, at - DEPARTS)[1] == 0
                 if dropped and empty and (q, at) not in left:
                     self.refused.append(Refused(at + REFUSED, q))
         for r in self.arrivals:

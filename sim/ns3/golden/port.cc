@@ -17,7 +17,7 @@ constexpr unsigned charges = 1;     ///< last packet's departure to the shaper's
 constexpr unsigned packs = 17;      ///< last packet's departure to the first beat of a jumbo frame
 constexpr unsigned emptied = 6;     ///< grant to where the queue is empty, which begins it
 constexpr unsigned timed = 1;       ///< the core's time is a register: in a cycle it tells that of the one before
-constexpr unsigned refused = 3;     ///< commit of a refused arrival to the same, if that leaves the queue empty
+constexpr unsigned refunds = 3;     ///< commit of an arrival that its policy drops to the same, if that leaves the queue empty
 // Of jumbo frames in transit.
 constexpr unsigned collects = 25;   ///< last beat to request
 constexpr unsigned cuts = 31;       ///< first beat to request, and a cycle for each word of the header and of the packets
@@ -150,11 +150,17 @@ void Port::request(const Frame &frame, uint64_t at) {
   Verdict v = policy_->request(r);
   const uint32_t packets = frame.packets();
   const bool selected = v.cause != none, together = !frame.inner.empty();
-  if (r.bytes + r.length > limitBytes_ || r.packets + packets > limitPackets_) v.action = drop, v.cause = overflow;
+  const bool refused = r.bytes + r.length > limitBytes_ || r.packets + packets > limitPackets_;
+  if (refused) v.action = drop, v.cause = overflow;
   const uint64_t commit = at + policy_->commitAt();
   commits_.push_back({commit, r.length, selected, v.action == drop});
   nextRequest_ = at + interval * (together ? packets + 1 : 1);
-  for (View *view : {&atRequest_, &atDeparture_}) view->enters.push_back({at, int64_t{r.length}, packets, 1});
+  if (!refused) {
+    ++pending_;
+    for (View *view : {&atRequest_, &atDeparture_}) view->enters.push_back({at, int64_t{r.length}, packets, 1});
+  } else if (averaging_ && r.packets == 0) {
+    emptiedAt_ = at + timed;  // the average has the idle time up to here
+  }
   const bool several = together && headerOf(frame.inner) > jumboBytes(1, 0);  // in its table
   const bool may = mred_.on() && several && v.action != accept && v.cause != overflow;
   deciding_.push_back({frame, r, v, at, may});
@@ -174,11 +180,12 @@ void Port::conclude() {
     v.action = accept, v.cause = partial;
   }
   const bool together = !frame.inner.empty();
-  if (v.action == drop) {
+  if (v.cause != overflow) --pending_;
+  if (v.action == drop && v.cause != overflow) {
     lastRefund_ = commit;
-    if (empty()) emptiedAt_ = commit + refused;
+    if (empty()) emptiedAt_ = commit + refunds;
     for (View *view : {&atRequest_, &atDeparture_}) view->refunds.push_back({commit, -int64_t{r.length}, -int64_t{packets}, -1});
-  } else {
+  } else if (v.action != drop) {
     const uint64_t link = commit + links, last = link + (together ? interval * packets : 0);
     Packet &p = packets_[frame.number];
     p = {d.at, last, r.length, r.ecn, frame.number, v.action == mark, frame.found, frame.inner, nullptr};
@@ -286,7 +293,7 @@ void Port::bury(uint64_t at, const Packet &packet) {
   walking_.clear();
   lastGrant_ = at, slotLast_ = false;
   --dead_;
-  if (empty()) emptiedAt_ = std::max(at + emptied, lastRefund_ + refused);
+  if (empty()) emptiedAt_ = std::max(at + emptied, lastRefund_ + refunds);
   open_.push_back({at, {}, false});
   cellsHeld_ -= cellsOf(packet.inner);
   packets_.erase(packet.number);
@@ -295,7 +302,7 @@ void Port::bury(uint64_t at, const Packet &packet) {
 /// A packet leaves the queue; `frames` with it.
 void Port::depart(uint64_t at, const Packet &p, uint32_t length, uint32_t ecn, unsigned action, unsigned cause, int64_t frames) {
   --live_;
-  if (empty()) emptiedAt_ = std::max(at + emptied, lastRefund_ + refused);
+  if (empty()) emptiedAt_ = std::max(at + emptied, lastRefund_ + refunds);
   for (View *view : {&atRequest_, &atDeparture_}) view->leaves.push_back({at, -int64_t{length}, -1, -frames});
   const uint64_t ns = nsOfCycle(at), sojourn = ns - nsOfCycle(p.at);
   open_.push_back({at, {static_cast<uint32_t>(ns),
@@ -329,12 +336,12 @@ void Port::pay(uint64_t at, bool granted) {
   mred_.step(linking(at) || at == headed_ + departs);
 }
 
-/// A departure's record tells the queue of some cycles later: arrivals up to two, refunds and joins up to three cycles after it.
+/// A departure's record tells the queue of some cycles later: arrivals up to one, refunds and joins up to three cycles after it.
 void Port::finishDepartures(uint64_t before) {
   link(before);
   while (!open_.empty() && open_.front().at + 3 < before) {
     Open &o = open_.front();
-    atDeparture_.until(o.at + 2, o.at + 3, o.at + 3, o.at);
+    atDeparture_.until(o.at + 1, o.at + 3, o.at + 3, o.at);
     o.record[3] = static_cast<uint32_t>(atDeparture_.bytes);
     o.record[4] = static_cast<uint32_t>(atDeparture_.packets | atDeparture_.frames << 16);
     if (o.told) departures_.push_back(o.record);

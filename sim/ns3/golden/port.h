@@ -137,7 +137,7 @@ class Port {
   uint64_t requestCycle() const;
   uint64_t grantCycle() const;
   /// No packet is in the queue, or on its way to it.
-  bool empty() const { return live_ == 0 && deciding_.empty(); }
+  bool empty() const { return live_ == 0 && pending_ == 0; }
   void request(const Frame &frame, uint64_t at);
   /// The verdict of the oldest that is being decided.
   void conclude();
@@ -166,6 +166,7 @@ class Port {
   uint64_t emptiedAt_;      ///< where idle time begins
   uint32_t number_ = 0;
   uint64_t cellsHeld_ = 0, live_ = 0, dead_ = 0;
+  uint64_t pending_ = 0;    ///< being decided, let pass by the limits
   bool slotLast_ = false;   ///< a slot came after the last grant
   std::deque<Frame> linePending_;
   Hints hints_;             ///< of those

@@ -11,8 +11,8 @@ import weir.merge.FlowLook
 /** Puts every arrival before its queue's policy and the hard limits, and carries the verdict out.
   *
   * Cycle by cycle: an arrival is at the head one cycle after it came (three in a core that merges); s0 the oldest arrival may go, t0 `request`,
-  * t1–t4 limits, the latency later the verdict, one later `commit`, and with it the link or the refund. One request
-  * every four cycles. Policies are in two classes of latency, `c.fastLatency` and `c.slowLatency`; each verdict of a class
+  * t2 the limits' answer, with which it enters `q` or does not, the latency later the verdict, one later `commit`, and with it the link or the
+  * refund. One request every four cycles. Policies are in two classes of latency, `c.fastLatency` and `c.slowLatency`; each verdict of a class
   * is awaited for the same time, so that the decisions of a queue stay in order. A fast arrival waits at s0 if its
   * commit would come in the cycle of a slow one's, or next to it: commits are two cycles apart or more, and on
   * average four.
@@ -132,6 +132,16 @@ class Admit(c: WeirConfig) extends Component {
     val engine = next(PerQueue(Vec(io.config.map(config => engineOf(config.policy))), _))
   }
 
+  /** The descriptor that an arrival takes. One that the limits refuse leaves it to the next. */
+  val descriptor = new Area {
+    val spare = RegInit(False)
+    val left = Reg(c.descriptorId)
+    val valid = spare || io.descriptor.valid
+    val id = Mux(spare, left, io.descriptor.payload)
+    /** the limits refused the jumbo frame in transit whose packets are going: they take none */
+    val refused = c.jumbo generate Reg(Bool())
+  }
+
   /** s0: may the oldest arrival go? */
   val issue = new Area {
     val arrival = head
@@ -150,7 +160,9 @@ class Admit(c: WeirConfig) extends Component {
     arrival.ready := go
     when(pause =/= 0)(pause := pause - 1)
     when(go)(pause := interval - 1)
-    io.descriptor.ready := go
+    val takes = if (c.jumbo) go && !(member && descriptor.refused) else go
+    io.descriptor.ready := takes && !descriptor.spare
+    when(takes)(descriptor.spare := False)
     // a cycle later, from a register: the next arrival is four cycles away
     io.nextDraw := RegNext(go && !member) init False
     slowIssues.went setWhen (go && late)
@@ -175,7 +187,7 @@ class Admit(c: WeirConfig) extends Component {
       nowNs := header.request.nowNs
     }
     /** a descriptor for each packet and one for what is before them */
-    val described = io.descriptors > transit.packets
+    val described = Mux(descriptor.spare, io.descriptors >= transit.packets, io.descriptors > transit.packets)
     def underWay(q: Int): Bool = left =/= 0 && queue === q
   }
 
@@ -186,10 +198,9 @@ class Admit(c: WeirConfig) extends Component {
     val engine = Bits(engines.size bits)
     val unit = UInt(2 bits)
     val descriptor = c.descriptorId
-    val described = Bool()
     val sequence = UInt(32 bits)
-    /** last packet of a jumbo frame in transit; there are descriptors for all of it */
-    val last, complete = c.jumbo generate Bool()
+    /** last packet of a jumbo frame in transit */
+    val last = c.jumbo generate Bool()
 
     def header: Bool = if (c.jumbo) arrival.transit.header else False
     def member: Bool = if (c.jumbo) arrival.transit.member else False
@@ -207,6 +218,11 @@ class Admit(c: WeirConfig) extends Component {
     val reserve = RegNextWhen(config.reserveCells, issue.open)
     val front = RegNextWhen(config.dropFront, issue.open)
     val cells = RegNextWhen(issue.fill.cells, issue.open)
+    /** its queue, one bit each */
+    val of = RegNextWhen(oldest.of, issue.open)
+    /** there is a descriptor, of a jumbo frame in transit one for each packet */
+    val described = RegNextWhen(if (c.jumbo) descriptor.valid && (!issue.arrival.transit.header || together.described) else descriptor.valid,
+      issue.open)
     next.arrival := issue.arrival.payload
     next.request.queue := issue.queue
     next.request.policy := config.policy
@@ -220,12 +236,10 @@ class Admit(c: WeirConfig) extends Component {
     next.request.draw := io.draw
     next.engine := oldest.engine
     next.unit := config.unit
-    next.descriptor := io.descriptor.payload
-    next.described := io.descriptor.valid
+    next.descriptor := descriptor.id
     next.sequence := issue.sequence
     if (c.jumbo) {
       next.last := together.last
-      next.complete := !issue.arrival.transit.header || together.described
       when(issue.member) {
         next.sequence := together.sequence
         next.request.nowNs := together.nowNs
@@ -242,40 +256,46 @@ class Admit(c: WeirConfig) extends Component {
     io.request.valid := asks
     io.request.payload := context.request
     io.requestEngine := RegNext(next.engine & B(engines.size bits, default -> goes)) init 0
-    io.enter.valid := asks
-    io.enters := RegNext(oldest.of & B(c.queues bits, default -> goes)) init 0
-    if (c.jumbo) io.enter.packets := context.packets
-    io.enter.queue := context.request.queue
-    io.enter.length := context.request.length
-    io.enter.cells := context.cells.resized
   }
 
-  /** t1 to t4: the limits, in bytes, packets and cells. */
+  /** t0, t1: the limits in bytes, packets, cells and descriptors, against what the queue holds and what is pending. What they refuse
+    * never enters `q`, so the next request, at t4, does not see it.
+    */
   val limits = new Area {
-    val limitBytes = RegNextWhen(request.limitBytes, request.valid)
-    val limitPackets = RegNextWhen(request.limitPackets, request.valid)
+    private val asked = request.context.request
+    private val cells = request.context.cells.resize(16 bits)
     /** a queue that drops from its head makes room for whatever fits into it at all */
     private def counted(held: UInt): UInt = Mux(request.front, U(0, widthOf(held) bits), held)
-    val bytes = RegNext(counted(request.context.request.bytes) +^ request.context.request.length)
-    private val packets = counted(request.context.request.packets)
-    val full = RegNext(
-      if (c.jumbo) CarrySave.difference(request.limitPackets, Seq(packets -> 0, request.context.packets -> 0), c.countWidth + 2, request.valid).msb
-      else packets >= request.limitPackets)
-    val undescribed = RegNext(!request.context.described || (if (c.jumbo) !request.context.complete else False))
-    val held = RegNext(request.cells.resize(16 bits).asSInt - request.reserve.resize(16 bits).asSInt)
-    val cells = RegNext(request.context.cells)
+    private def exceeds(limit: UInt, terms: Seq[UInt], valid: Bool): Bool =
+      CarrySave.difference(limit, terms.map(_ -> 0), widthOf(limit) + 2, valid).msb
+    val overBytes = RegNext(exceeds(request.limitBytes, Seq(counted(asked.bytes), asked.length), request.valid))
+    val overPackets = RegNext(exceeds(request.limitPackets, Seq(counted(asked.packets), request.context.packets), request.valid))
+    val undescribed = RegNext(!request.described)
 
-    val over = RegNext(bytes > limitBytes || full || undescribed)
-    val before = RegNext(Mux(held.msb, S(0, 16 bits), held))
-    val after = RegNext(held + cells.resize(16 bits).asSInt)
-    val overThen = RegNext(over)
-    val needed = Mux(after.msb, S(0, 16 bits), after) - before
-    val shared = RegNext(needed.asUInt.resize(16 bits) + io.sharedUsed.resize(16 bits))
-    /** an arrival within its queue's reserve passes, whatever the others hold */
-    val needs = RegNext(needed =/= 0)
-    val beyond = RegNext(needs && shared > io.sharedCells.resize(16 bits) || overThen)
-    /** `beyond` is of t4 */
-    def exceeded(latency: Int): Bool = Delay(beyond, latency - 4)
+    /** cells beyond the queue's reserve, before and with the arrival */
+    val excess = RegNext(request.cells.resize(16 bits).asSInt - request.reserve.resize(16 bits).asSInt)
+    val excessThen = RegNext(CarrySave.difference(Seq(request.cells, cells), Seq(request.reserve -> 0), 16, request.valid).asSInt)
+    /** cells that it needs of the shared ones: none within the reserve, whatever the other queues hold */
+    val needed = Mux(excess.msb, Mux(excessThen.msb, U(0, 16 bits), excessThen.asUInt), cells)
+    private val asks = RegNext(request.asks) init False
+    val overShared = needed =/= 0 && exceeds(io.sharedCells.resize(16 bits), Seq(io.sharedUsed, needed), asks)
+    val refuses = overBytes || overPackets || undescribed || overShared
+    /** t2 */
+    val judged = RegNext(asks) init False
+    val refused = RegNext(refuses)
+    def exceeded(latency: Int): Bool = Delay(refused, latency - 2)
+    when(judged && refused && request.described) {
+      descriptor.spare := True
+      descriptor.left := request.context.descriptor
+    }
+    if (c.jumbo) when(judged && request.context.header)(descriptor.refused := refused)
+
+    io.enter.valid := RegNext(asks && !refuses) init False
+    io.enters := RegNext(request.of & B(c.queues bits, default -> (asks && !refuses))) init 0
+    if (c.jumbo) io.enter.packets := request.context.packets
+    io.enter.queue := asked.queue
+    io.enter.length := asked.length
+    io.enter.cells := request.context.cells.resized
   }
 
   /** Decisions of one class in flight. */
@@ -362,10 +382,11 @@ class Admit(c: WeirConfig) extends Component {
     /** the queue whose decision is committed, one bit each */
     val of = RegNext(PerQueue.select(c.queues, due, known.context.request.queue)) init 0
     val context = RegNextWhen(known.context, due)
-    private val drops = chosen(_.exceeded) || !exempt && verdict.action === Action.drop
-    /** the queue that has dropped what asked by itself */
+    private val turnsAway = !chosen(_.exceeded) && !exempt && verdict.action === Action.drop
+    private val drops = chosen(_.exceeded) || turnsAway
+    /** the queue whose policy has dropped what asked by itself */
     val refunds = RegNext(PerQueue.select(c.queues, if (c.jumbo) due && !known.member else due, known.context.request.queue) &
-      B(c.queues bits, default -> (drops && !spares))) init 0
+      B(c.queues bits, default -> (turnsAway && !spares))) init 0
     val action = Reg(UInt(2 bits))
     val cause = Reg(UInt(3 bits))
     val evidence = Reg(PolicyEvidence(c))
@@ -480,8 +501,10 @@ class Admit(c: WeirConfig) extends Component {
       io.link.group.l3 := False
     }
 
+    /** the limits refused it: it is not in `q`, and its descriptor is left to another */
+    private val refused = commit.cause === Cause.overflow
     private val refunded = (if (c.jumbo) commit.dropped && !commit.context.member else commit.dropped)
-    io.refund.valid := commit.valid && refunded
+    io.refund.valid := commit.valid && refunded && !refused
     io.refunds := commit.refunds
     if (c.jumbo) io.refund.packets := commit.context.packets
     io.refund.queue := queue
@@ -489,7 +512,7 @@ class Admit(c: WeirConfig) extends Component {
     io.refund.cells := commit.context.cells.resized
     io.free.valid := rejected
     io.free.payload := arrival.chain
-    io.giveDescriptor.valid := rejected && commit.context.described
+    io.giveDescriptor.valid := rejected && !refused
     io.giveDescriptor.payload := commit.context.descriptor
 
     if (c.jumbo) {

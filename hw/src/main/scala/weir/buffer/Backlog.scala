@@ -3,7 +3,7 @@ package weir.buffer
 import spinal.core._
 import spinal.lib._
 import weir.aqm.CarrySave
-import weir.{Follows, WeirConfig, Whenever}
+import weir.{WeirConfig, Whenever}
 
 /** What a packet adds to its queue or takes from it. */
 case class BacklogChange(c: WeirConfig) extends Bundle {
@@ -23,11 +23,11 @@ case class Fill(c: WeirConfig) extends Bundle {
   val cells = UInt(15 bits)
 }
 
-/** The fill of every queue: what `q` is. An arrival enters when its decision is requested and is refunded when
-  * it is dropped; a packet leaves at its departure. A packet that joins a group is no frame of its own.
+/** The fill of every queue: what `q` is. An arrival enters when the limits let it pass and is refunded when its policy
+  * drops it; a packet leaves at its departure. A packet that joins a group is no frame of its own.
   *
-  * Each of them may come in every cycle, also together. A change is seen in `fill` two cycles later, in
-  * `sharedUsed` four cycles later.
+  * Each of them may come in every cycle, also together. `enter` is seen in `fill` a cycle later, the others two; in
+  * `sharedUsed` two cycles after that.
   */
 class Backlog(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -36,7 +36,7 @@ class Backlog(c: WeirConfig) extends Component {
     val enters, refunds, leaves = in(Bits(c.queues bits))
     /** with `leave`: the first packet of a group */
     val leaveFirst = c.jumbo generate (in Bool ())
-    /** a packet has joined a group: one frame less. It comes a cycle later than the others, and is seen in `fill` a cycle after that */
+    /** a packet has joined a group: one frame less. Seen in `fill` a cycle later */
     val joined = c.jumbo generate slave(Flow(c.queueId))
     val reserve = in(Vec(UInt(15 bits), c.queues))
     val fill = out(Vec(Fill(c), c.queues))
@@ -56,9 +56,10 @@ class Backlog(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
-  /** A change comes; one is registered; one has been made. Without one there is nothing to compute. */
-  val comes = io.enter.valid || io.refund.valid || io.leave.valid
-  val changes = RegNext(comes) init False
+  /** Something goes; what went is registered, or something enters; a change has been made. Without one there is nothing to compute. */
+  val goes = io.refund.valid || io.leave.valid
+  val gone = RegNext(goes) init False
+  val changes = gone || io.enter.valid
   val changed = RegNext(changes) init False
   /** of frames */
   val framesChange = if (c.jumbo) changes || io.joined.valid else changes
@@ -67,43 +68,34 @@ class Backlog(c: WeirConfig) extends Component {
   /** What is loaded counts with `changes`: only the cycle model needs to be told when. */
   private def load(enable: Bool)(assignments: => Unit): Unit = if (c.gated) when(enable)(assignments) else assignments
 
-  val queues = for (q <- 0 until c.queues) yield new Area {
-    private def only[T <: UInt](condition: Bool, value: UInt) = Mux(condition, value, U(0, widthOf(value) bits))
+  private def only(condition: Bool, value: UInt): UInt = Mux(condition, value, U(0, widthOf(value) bits))
 
+  /** A quantity that queue q holds: what goes is registered, then taken off together with what enters, in one carry chain. */
+  class Held(held: UInt, q: Int, lessWidth: Int, of: BacklogChange => UInt) extends Area {
+    val less = Reg(UInt(lessWidth bits)) init 0
+    load(goes || gone) {
+      less := only(io.refunds(q), of(io.refund.payload)).resize(lessWidth) + only(io.leaves(q), of(io.leave.payload))
+    }
+    val after = CarrySave.difference(Seq(held, only(io.enters(q), of(io.enter.payload))), Seq(less -> 0), widthOf(held), changes)
+    when(changes)(held := after)
+  }
+
+  val queues = for (q <- 0 until c.queues) yield new Area {
     val entered = io.enters(q)
     val refunded = io.refunds(q)
     val leaving = io.leaves(q)
-    /** what enters, less what goes: one carry chain */
-    private def change(of: BacklogChange => UInt, width: Int): SInt = CarrySave.difference(only(entered, of(io.enter.payload)),
-      Seq(only(refunded, of(io.refund.payload)) -> 0, only(leaving, of(io.leave.payload)) -> 0), width, comes).asSInt
-
-    val changeBytes = Reg(SInt(17 bits)) init 0
-    private val packetBits = if (c.jumbo) c.memberWidth + 2 else 3
-    val changePackets = Reg(SInt(packetBits bits)) init 0
-    private val cellBits = widthOf(io.enter.cells) + 3
-    val changeCells = Reg(SInt(cellBits bits)) init 0
-    val gone = RegInit(False)
-    load(comes) {
-      changeBytes := change(_.length, 17)
-      changePackets := change(_.count, packetBits)
-      changeCells := change(_.cells, cellBits)
-      gone := refunded || leaving
-    }
-
     val bytes = Reg(c.quantity) init 0
     val packets = Reg(c.count) init 0
     val cells = Reg(UInt(15 bits)) init 0
-    val packetsAfter = (packets.asSInt + changePackets.resize(c.countWidth bits)).asUInt
-    when(changes) {
-      bytes := (bytes.asSInt + changeBytes.resize(c.quantityWidth bits)).asUInt
-      packets := packetsAfter
-      cells := (cells.asSInt + changeCells.resize(15 bits)).asUInt
-    }
-    /** `packetsAfter` is 0, without its carry */
-    val empties = Follows(~changePackets.resize(c.countWidth bits).asUInt, packets)
+    val bytesHeld = new Held(bytes, q, c.lengthWidth + 1, _.length)
+    val packetsHeld = new Held(packets, q, (if (c.jumbo) c.memberWidth else 1) + 1, _.count)
+    val cellsHeld = new Held(cells, q, widthOf(io.enter.cells) + 1, _.cells)
+    /** none of them stays, told without the carry */
+    val empties = !entered && packetsHeld.less.resize(c.countWidth) === packets
     val empty = RegInit(True)
     when(changes)(empty := empties)
-    val emptied = RegNext(changes && gone && empties) init False
+    val left = RegNext(refunded || leaving) init False
+    val emptied = RegNext(left && empties) init False
 
     val excess = Reg(UInt(15 bits)) init 0
     val beyond = cells.resize(16 bits).asSInt - io.reserve(q).resize(16 bits).asSInt
@@ -120,12 +112,11 @@ class Backlog(c: WeirConfig) extends Component {
     io.fill(q).packets := packets
     val groups = c.jumbo generate new Area {
       val joined = io.joined.valid && io.joined.payload === q
+      /** frames that have gone */
+      val less = Reg(UInt(2 bits)) init 0
+      load(goes || gone)(less := refunded.asUInt +^ (leaving && io.leaveFirst).asUInt)
       /** without `joined`, and one less; −1 if nothing changes */
-      val changeLess = Reg(SInt(3 bits)) init -1
-      load(comes || changes) {
-        changeLess := entered.asUInt.resize(3 bits).asSInt -
-          (refunded.asUInt +^ (leaving && io.leaveFirst).asUInt).resize(3 bits).asSInt - 1
-      }
+      val changeLess = entered.asUInt.resize(3 bits).asSInt - less.resize(3 bits).asSInt - 1
       val count = Reg(c.count) init 0
       // `joined` is known late: it is the carry into the sum
       Whenever(c, framesChange) {

@@ -4,12 +4,13 @@ import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.{Admit, PerQueue}
+import weir.aqm.{Admit, Cause, PerQueue}
 import weir.buffer.Arrival
 
 /** Admit of a core with jumbo frames: every arrival, header or packet of a jumbo frame in transit included, leads
   * to one outcome: a link with its own chain and a descriptor of its own, or its chain given back, and the descriptor if it had one.
-  * What enters `q` is refunded when it is dropped, once for a whole jumbo frame.
+  * What enters `q` is refunded when it is dropped, once for a whole jumbo frame. What the limits refuse does not enter; its descriptor is left to
+  * the next arrival, and packets of a refused jumbo frame take none.
   *
   * The environment is that of [[AdmitInputs]]; a header is followed by its packets, to the same queue, and a descriptor is on offer while any
   * is free.
@@ -28,7 +29,7 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
     val count = Reg(UInt(c.descriptorWidth + 1 bits)) init c.descriptors
     val given = any(UInt(c.descriptorWidth + 1 bits))
     val go = Bool()
-    val after = count - (go && count =/= 0).asUInt
+    val after = count - dut.io.descriptor.fire.asUInt
     assume(given <= c.descriptors && given +^ after <= c.descriptors)
     count := after + given
     dut.io.descriptors := count
@@ -51,7 +52,10 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
       assume(!(head.transit.header && head.transit.member))
       assume(!head.transit.header || head.transit.packets =/= 0)
     }
-    val whole = descriptors.count > head.transit.packets
+    val spare = dut.descriptor.spare.pull()
+    val whole = descriptors.count +^ spare.asUInt > head.transit.packets
+    /** the limits refused it */
+    val refused = dut.descriptor.refused.pull()
     when(go && head.transit.header)(complete := whole)
   }
   import transit.left
@@ -66,14 +70,18 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   }
   val decision = Decision()
   decision.valid := go
-  decision.described := dut.io.descriptor.valid
+  decision.described := transit.spare || dut.io.descriptor.valid
   decision.complete := head.transit.member ? transit.complete | (!head.transit.header || transit.whole)
   decision.arrival := head
-  decision.id := dut.io.descriptor.payload
+  decision.id := transit.spare ? dut.descriptor.left.pull() | dut.io.descriptor.payload
   /** in flight, youngest first, until the commit */
   val history = Seq.iterate(RegNext(decision), latency + 2)(RegNext(_))
   for (h <- history) h.valid init False
   val decided = history.last
+  /** The limits' answer to what is at tn; packets share their header's, and have it before t2. */
+  val refusals = Seq.fill(2)(transit.refused) ++
+    Seq.iterate(Mux(history(2).member, transit.refused, !dut.io.enter.valid), latency)(RegNext(_))
+  val refused = refusals.last
   val link = dut.io.link
 
   when(running) {
@@ -99,6 +107,12 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
     val oldest = PriorityMux(history.reverse.map(_.valid) :+ True,
       history.reverse.map(h => !h.member || h.complete || dropped) :+ True)
     assert(oldest)
+    // and what the limits said
+    val overflowed = dropped && dut.fast.whole.cause.pull() === Cause.overflow
+    /** to the youngest that is at t(n) or later */
+    def answer(n: Int): Bool = PriorityMux((n until history.size).map(m => history(m).valid -> refusals(m)) :+ (True -> overflowed))
+    for ((h, n) <- history.zipWithIndex) when(h.valid && h.member)(assert(refusals(n) === answer(n + 1)))
+    when(left =/= 0 && !history.take(3).map(_.valid).orR)(assert(transit.refused === answer(3)))
     when(left =/= 0) {
       assert(!transit.complete || descriptors.count >= left)
       when(!history.map(_.valid).orR)(assert(dropped || transit.complete))
@@ -111,14 +125,18 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   }
 
   private def outcome(): Unit = {
-    assert(dut.io.enter.valid === (history.head.valid && !history.head.member))
+    assert(dut.io.request.valid === (history.head.valid && !history.head.member))
+    when(dut.io.enter.valid) {
+      assert(history(2).valid && !history(2).member && history(2).described && history(2).complete)
+    }
     assert((link.valid ^ dut.io.free.valid) === decided.valid && !(link.valid && dut.io.free.valid))
     assert(dut.io.enters === PerQueue.select(c.queues, dut.io.enter.valid, dut.io.enter.queue))
     assert(dut.io.refunds === PerQueue.select(c.queues, dut.io.refund.valid, dut.io.refund.queue))
     // links are two cycles apart or more: Parking's `leaves` counts on it
     when(settled)(assert(!(link.valid && before(link.valid))))
-    assert(dut.io.refund.valid === (dut.io.free.valid && !decided.member))
-    assert(dut.io.giveDescriptor.valid === (dut.io.free.valid && decided.described))
+    assert(dut.io.refund.valid === (dut.io.free.valid && !decided.member && !refused))
+    assert(dut.io.giveDescriptor.valid === (dut.io.free.valid && !refused))
+    when(link.valid)(assert(!refused))
     when(link.valid) {
       assert(decided.described && link.id === decided.id && link.queue === decided.arrival.meta.queue)
       assert(link.descriptor.chain === decided.arrival.chain)

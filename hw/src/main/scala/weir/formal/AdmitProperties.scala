@@ -8,8 +8,8 @@ import weir.aqm.{Admit, Cause, PerQueue}
 import weir.buffer.Arrival
 
 /** Every arrival leads to one outcome, in order: a link, or its chain given back and its change of `q` refunded; with
-  * its own chain, length and queue. A descriptor that was taken is linked or given back, never both, and nothing is
-  * linked without one. The queue of arrivals never overflows. Decisions are four cycles apart or more. No policy but
+  * its own chain, length and queue; what the limits refuse neither enters `q` nor is refunded. A descriptor that was taken is linked, given back or, by
+  * what the limits refuse, left to the next arrival, and nothing is linked without one. The queue of arrivals never overflows. Decisions are four cycles apart or more. No policy but
   * the queue's own drops or marks, and none what is exempt; what is beyond a limit in bytes or packets is dropped.
   *
   * The environment is that of [[AdmitInputs]]: all but the arrivals is free in every cycle, also whether there is a descriptor. What the
@@ -65,7 +65,7 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
 
   /** What was known at s0, at t0 and later: history(n) is at tn. */
   case class Decision() extends Bundle {
-    val valid, described, red, beyond = Bool()
+    val valid, described, red, beyond, spare = Bool()
     val arrival = Arrival(c)
     val id = c.descriptorId
   }
@@ -73,16 +73,19 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
   private val settings = PerQueue(config, head.meta.queue)
   private val filled = PerQueue(fill, head.meta.queue)
   decision.valid := go
-  decision.described := dut.io.descriptor.valid
+  decision.spare := dut.descriptor.spare.pull()
+  decision.described := decision.spare || dut.io.descriptor.valid
   decision.red := PerQueue.bit(before(B(config.map(_.policy === Policy.Red.id))), head.meta.queue)
   private val bytes = Mux(settings.dropFront, U(0, c.quantityWidth bits), filled.bytes)
   private val packets = Mux(settings.dropFront, U(0, c.countWidth bits), filled.packets)
   decision.beyond := bytes +^ head.meta.length > settings.limitBytes || packets >= settings.limitPackets
   decision.arrival := head
-  decision.id := dut.io.descriptor.payload
+  decision.id := decision.spare ? dut.descriptor.left.pull() | dut.io.descriptor.payload
   val history = Seq.iterate(RegNext(decision), latency + 2)(RegNext(_))
   for (h <- history) h.valid init False
   val decided = history.last
+  /** the limits' answer to what is at t2, and later */
+  val refused = Seq.iterate(RegNext(!dut.io.enter.valid), latency - 1)(RegNext(_)).last
   val link = dut.io.link
   val meta = link.descriptor
 
@@ -116,10 +119,12 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
       assert(dut.io.settled(q) === (deciding === 0))
     }
 
-    assert(dut.io.enter.valid === history.head.valid && dut.io.request.valid === history.head.valid)
+    assert(dut.io.request.valid === history.head.valid)
+    when(dut.io.request.valid)(assert(dut.io.request.queue === history.head.arrival.meta.queue))
     when(dut.io.enter.valid) {
-      val entered = history.head.arrival
-      assert(dut.io.enter.queue === entered.meta.queue && dut.io.request.queue === entered.meta.queue)
+      val entered = history(2).arrival
+      assert(history(2).valid && history(2).described && !history(2).beyond)
+      assert(dut.io.enter.queue === entered.meta.queue)
       assert(dut.io.enter.length === entered.meta.length && dut.io.enter.cells === entered.chain.cells)
     }
 
@@ -136,15 +141,20 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
     assert(dut.io.refunds === PerQueue.select(c.queues, dut.io.refund.valid, dut.io.refund.queue))
     // links are two cycles apart or more: Parking's `leaves` counts on it
     when(settled)(assert(!(link.valid && before(link.valid))))
-    assert(dut.io.refund.valid === dut.io.free.valid)
-    assert(dut.io.giveDescriptor.valid === (dut.io.free.valid && decided.described))
+    // what entered is linked or refunded
+    assert(dut.io.refund.valid === (dut.io.free.valid && !refused))
+    when(link.valid)(assert(!refused))
+    assert(dut.io.giveDescriptor.valid === dut.io.refund.valid)
     when(link.valid) {
       assert(decided.described && link.id === decided.id && link.queue === decided.arrival.meta.queue)
       assert(meta.chain === decided.arrival.chain && meta.length === decided.arrival.meta.length)
       assert(meta.ecn === decided.arrival.meta.ecn && meta.exempt === decided.arrival.meta.exempt)
     }
     when(dut.io.free.valid) {
-      assert(dut.io.free.payload === decided.arrival.chain && dut.io.refund.queue === decided.arrival.meta.queue)
+      assert(dut.io.free.payload === decided.arrival.chain)
+    }
+    when(dut.io.refund.valid) {
+      assert(dut.io.refund.queue === decided.arrival.meta.queue)
       assert(dut.io.refund.length === decided.arrival.meta.length)
       assert(dut.io.refund.cells === decided.arrival.chain.cells)
     }
@@ -153,14 +163,16 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
     when(decided.valid) {
       val policy = dut.io.event.cause =/= Cause.none && dut.io.event.cause =/= Cause.overflow
       when(policy || (link.valid && meta.mark))(assert(decided.red && !decided.arrival.meta.exempt))
-      when(decided.beyond || !decided.described)(assert(dut.io.event.cause === Cause.overflow))
-      when(dut.io.event.cause === Cause.overflow)(assert(dut.io.free.valid))
+      assert((dut.io.event.cause === Cause.overflow) === refused)
+      when(decided.beyond || !decided.described)(assert(refused))
+      when(refused)(assert(dut.io.free.valid))
       assert(dut.io.commit.acts === (decided.red && (dut.io.free.valid || dut.io.event.cause =/= Cause.none)))
     }
     when(!dut.io.commit.valid)(assert(!dut.io.commit.acts && dut.io.commitActs === 0))
 
     cover(link.valid && meta.mark && decided.arrival.meta.queue === 1)
-    cover(dut.io.giveDescriptor.valid && dut.io.event.cause === Cause.overflow)
-    cover(dut.io.free.valid && !dut.io.giveDescriptor.valid)
+    cover(dut.io.giveDescriptor.valid)
+    cover(link.valid && decided.spare)
+    cover(dut.io.free.valid && refused && decided.described)
   }
 }

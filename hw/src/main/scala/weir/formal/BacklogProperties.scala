@@ -22,17 +22,19 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
   val dut: Backlog = leak match {
     case Some("once") => new Backlog(c) {
       when(queues(0).refunded && queues(0).leaving) {
-        queues(0).changePackets := (io.enter.count.resize(9).asSInt & S(9 bits, default -> queues(0).entered)).resize(11) - io.refund.count.resize(11).asSInt
+        queues(0).packetsHeld.less := io.refund.count.resized
       }
     }
     case Some("silent") => new Backlog(c) {
-      when(comes)(queues(0).gone := queues(0).leaving)
+      when(goes)(queues(0).left := queues(0).leaving)
     }
     case _ => new Backlog(c)
   }
   val enter, refund, leave = any(Flow(BacklogChange(c)))
-  dut.io.enter << enter
-  dut.io.enters := PerQueue.select(c.queues, enter.valid, enter.queue)
+  // what enters or joins comes to the block a cycle later
+  private val enters = enter.m2sPipe
+  dut.io.enter << enters
+  dut.io.enters := PerQueue.select(c.queues, enters.valid, enters.queue)
   dut.io.refund << refund
   dut.io.refunds := PerQueue.select(c.queues, refund.valid, refund.queue)
   dut.io.leave << leave
@@ -42,7 +44,6 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
   dut.io.snapshot := any(Bool())
   val joined = any(Flow(c.queueId))
   val leaveFirst = any(Bool())
-  // what joins comes to the block a cycle later
   dut.io.joined << joined.m2sPipe
   dut.io.leaveFirst := leaveFirst
 
@@ -103,13 +104,12 @@ class BacklogProperties(c: WeirConfig, leak: Option[String]) extends Properties 
       assert(signed(fill.cells) === queue.cells.shown)
       assert(dut.io.emptied(q) === queue.emptied && dut.io.empty(q) === (fill.packets === 0))
       // what is under way
-      when(changes) {
-        assert(dut.queues(q).changeBytes.pull().resize(width) === queue.bytes.sum - queue.bytes.shown)
-        assert(dut.queues(q).changePackets.pull().resize(width) === queue.packets.sum - queue.packets.shown)
-        assert(dut.queues(q).changeCells.pull().resize(width) === queue.cells.sum - queue.cells.shown)
-      } otherwise {
-        assert(queue.bytes.sum === queue.bytes.shown && queue.packets.sum === queue.packets.shown)
-        assert(queue.cells.sum === queue.cells.shown)
+      val sums = Seq(queue.bytes, queue.packets, queue.cells)
+      val counted = Seq(dut.queues(q).bytesHeld, dut.queues(q).packetsHeld, dut.queues(q).cellsHeld)
+      for ((sum, held) <- sums zip counted) {
+        when(changes)(assert(signed(held.after.pull()) === sum.sum)) otherwise {
+          assert(sum.sum === sum.shown && held.less.pull() === 0)
+        }
       }
       val change = dut.queues(q).groups.changeLess.pull().resize(width) + 1
       when(framesChange) {
