@@ -12,6 +12,7 @@ constexpr unsigned counts = 1;   ///< that to the cycle from which it counts
 constexpr unsigned decays = 11;  ///< that to the request, while the idle time is computed
 constexpr unsigned admits = 3;   ///< Batch to the request
 constexpr unsigned reads = 2;    ///< of Batch's memory
+constexpr unsigned enters = 4;   ///< request to where its packet is in the queue; what empties the queue until then still does
 
 }  // namespace
 
@@ -25,7 +26,7 @@ void Hints::goes(uint64_t at, uint64_t emptied) {
   if (averages_) {
     stale_ = at + 1 + counts;
   } else {
-    stale_ = std::max(valid(at), emptied <= at + 1 ? emptied : 0);
+    stale_ = std::max(valid(at), emptied <= at + enters ? emptied : 0);
     kept_ = oldest(stale_, at);
   }
   std::ranges::find(frames_, false, &Frame::requested)->requested = true;
