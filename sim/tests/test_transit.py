@@ -17,7 +17,7 @@ from weir_sim.core import Core
 from weir_sim.jumbo.ecn import CE, header_checksum, with_ecn
 from weir_sim.jumbo.packet import JumboFormat
 from weir_sim.jumbo.wire import MAX_FRAME, MAX_SUM, build, dissect, frame_bytes, split
-from weir_sim.trace import ARRIVAL, DEPARTURE, DROP, EARLY, FORCED, MARK, PARTIAL
+from weir_sim.trace import ARRIVAL, DEPARTURE, DROP, EARLY, FORCED, MARK, OVERFLOW, PARTIAL
 
 Rng = random.Random
 
@@ -120,6 +120,9 @@ def check(core: Core, units: list[Unit], slow: set[int], mred: dict[int, Mred] |
         assert queue == (u.dscp or 0) % 4
         assert (int(r["length"]), int(r["ecn"])) == (sum(u.lengths), u.ecn), f"arrival {n}"
         assert int(r["packets"]) == (len(u.lengths) if u.jumbo else 0)
+        if r["cause"] == OVERFLOW:  # what a limit refuses never enters q
+            rejected.append(u)
+            continue
         changes[queue].append((cycle + 1, sum(u.lengths), len(u.lengths)))
         if r["action"] == DROP:
             rejected.append(u)
