@@ -21,8 +21,8 @@ ONE: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
 """Policies whose state shows when the queue became empty."""
 
 
-REFUNDED: dict[str, Any] = {"target": "1us", "tupdate": "12us", "alpha": 40, "beta": 0}
-"""PI2 that soon drops about every second packet: its drops are known after they have entered the queue."""
+HALF: dict[str, Any] = {"target": "1us", "tupdate": "12us", "alpha": 40, "beta": 0, "p_cmax": 0.5}
+"""PI2 that drops about every second packet for a while after its queue was long."""
 
 
 def _round(scene: Scene, at_ns: int, second_ns: int | None) -> int:
@@ -56,14 +56,17 @@ def test_an_arrival_that_a_limit_refuses_does_not_end_idle_time(policy: str) -> 
 
 def test_a_queue_is_empty_when_its_policy_drops_the_last_arrival() -> None:
     """A second packet is in the queue until its drop is known, and the first has left meanwhile."""
-    scene, _ = _meets("pi2", {}, rounds=4, **REFUNDED)
+    scene, _ = _meets("pi2", {}, rounds=4, standing=200, **HALF)
     report = scene.finish()
     print(report)
     assert report.seen["emptied by a refused arrival"] >= 6
 
 
-def _meets(policy: str, raw: dict[str, int], rounds: int = 1, **natural: Any) -> tuple[Scene, list[int]]:
-    """The second packet of a round is decided in each cycle around that in which the first leaves; where rounds begin."""
+def _meets(
+    policy: str, raw: dict[str, int], rounds: int = 1, standing: int = 0, **natural: Any
+) -> tuple[Scene, list[int]]:
+    """The second packet of a round is decided in each cycle around that in which the first leaves; where rounds begin. Before them
+    so many long packets stand in the queue."""
     scene = Scene(5, 4e8)
     scene.configure(0, policy, raw, **natural)
     at = begin = scene.core.now_ns + 10_000
@@ -74,6 +77,9 @@ def _meets(policy: str, raw: dict[str, int], rounds: int = 1, **natural: Any) ->
     leaves = _first(check.departures, begin).time - begin
     decided = _first(check.arrivals, begin).time - begin - 6_000
     starts = []
+    for _ in range(standing):
+        scene.send(scene.frame(1514, 0, 0), at)
+    at += standing * 40_000
     for cycles in [*range(-16, 12)] * rounds:
         starts.append(at)
         at = _round(scene, at, at + leaves - decided + cycles * 32 // 5)

@@ -99,7 +99,12 @@ def simulate(frames: Sequence[Frame], limit_bytes: int, limit_packets: int) -> l
     return outcomes
 
 
-LIMITS = {"64 KB": (65536, 16384), "4000 bytes": (4000, 16384), "40 packets": (500_000, 40), "17 packets, 20000 bytes": (20000, 17)}
+LIMITS = {
+    "64 KB": (65536, 16384),
+    "4000 bytes": (4000, 16384),
+    "40 packets": (500_000, 40),
+    "17 packets, 20000 bytes": (20000, 17),
+}
 
 
 @pytest.mark.parametrize("kind", ["line rate", "poisson", "bursts"])
@@ -120,12 +125,16 @@ def test_drops_what_arithmetic_drops(kind: str, limits: str) -> None:
     records = core.trace()
     arrivals = records[records["kind"] == trace.ARRIVAL]
     got = [
-        Outcome(cycle(Fraction(int(r["time_ns"]) - base)), int(r["q_bytes"]), int(r["q_packets"]), r["action"] != trace.DROP)
+        Outcome(
+            cycle(Fraction(int(r["time_ns"]) - base)), int(r["q_bytes"]), int(r["q_packets"]), r["action"] != trace.DROP
+        )
         for r in arrivals
     ]
     expected = simulate(frames, limit_bytes, limit_packets)
     assert got == expected
     refused = sum(not o.accepted for o in expected)
     assert refused > 1000 and core.stats().queues[0].overflow.packets == refused
-    assert live.peak_bytes == max(o.bytes + frames[n].length for n, o in enumerate(expected) if o.accepted) <= limit_bytes
+    assert (
+        live.peak_bytes == max(o.bytes + frames[n].length for n, o in enumerate(expected) if o.accepted) <= limit_bytes
+    )
     assert live.peak_packets == max(o.packets + 1 for o in expected if o.accepted) <= limit_packets
