@@ -159,7 +159,6 @@ class Bench:
         self.open = False
         self.on_the_wire = False
         self.watch_quiet: Callable[[], None] | None = None
-        self.shared_lags: set[tuple[int, int]] | None = None
         self.checked = 0
 
     # ---- time
@@ -526,7 +525,6 @@ class Bench:
             self.core,
             self.seed,
             self.time_of,
-            self.shared_lags,
             10 if self.features & 2 else 5,
         )
         report = model.check(self.sent, self.decoded(), self.changes)

@@ -299,8 +299,7 @@ class Report:
     ties: int = 0
     grants_determined: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
-    #: lags of the shared cells' count and of q after a departure that explain every record
-    shared_lags: set[tuple[int, int]] = field(default_factory=set)
+    #: lags of q after a departure that explain every record
     after_lags: set[tuple[int, int]] = field(default_factory=set)
     frames: list[bytes] = field(default_factory=list)
     counters: Counters = field(default_factory=lambda: Counters(1))
@@ -420,7 +419,7 @@ class Core:
 
     def __init__(
         self, queues: int, descriptors: int, setups: Sequence[Setup], core: CoreSetup, seed: int | None,
-        time_of: Callable[[int], int], shared_lags: set[tuple[int, int]] | None = None, verdict: int = 10,
+        time_of: Callable[[int], int], verdict: int = 10,
     ) -> None:  # fmt: skip
         """`verdict`: cycles from t0 to the verdict. admit.md says 10, RED or not; a build without RED was measured
         to take 5, and the refund and the link come as much earlier."""
@@ -432,10 +431,6 @@ class Core:
         self.report = Report(counters=Counters(queues))
         self.backlog = [Backlog() for _ in range(queues)]
         self.cells = [Backlog() for _ in range(queues)]
-        self.report.shared_lags = (
-            {(leave, refund) for leave in range(0, 13) for refund in range(6, 22)} if shared_lags is None
-            else set(shared_lags)
-        )  # fmt: skip
         self.report.after_lags = {(enter, refund) for enter in range(-3, 9) for refund in range(-3, 16)}
 
     # ---- arrivals and frames
@@ -594,35 +589,17 @@ class Core:
         return verdict
 
     def _short_of_cells(self, r: Record, setup: Setup) -> bool:
-        """Whether the share of cells is used up. When exactly a departure or refund lowers the count that t3 sees is
-        not documented; one pair of lags has to explain all decisions of a run."""
-        fits: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
+        """Whether the share of cells is used up."""
         own = self.cells[r.queue].held(r.at - 1, r.at - SEES_REFUND + COMMIT, r.at - SEES_LEAVE)[0]
         over = max(0, own - setup.reserve_cells)
         more = max(0, own + cells_of(r.length) - setup.reserve_cells) - over
-        if not more:
-            return False
-        lags = self.report.shared_lags
-        # the later the count falls, the more is in use: often the ends decide alike, and no lag is told from another
-        ends = [(pick(a for a, _ in lags), pick(b for _, b in lags)) for pick in (min, max)]
-        limited, most = (self._shared(r, setup, *e) + more > self.core.shared_cells for e in ends)
-        if limited == most:
-            return limited
-        for leave, refund in lags:
-            fits[self._shared(r, setup, leave, refund) + more > self.core.shared_cells].add((leave, refund))
-        if not fits[False]:
-            return True
-        if fits[True]:
-            limited = (r.action, r.cause) == (DROP, OVERFLOW)
-            self.report.shared_lags = fits[limited]
-            return limited
-        return False
+        return more > 0 and self._shared(r, setup) + more > self.core.shared_cells
 
-    def _shared(self, r: Record, setup: Setup, leave: int, refund: int) -> int:
-        """Cells that all queues use beyond their reserves, with these lags of departures and refunds."""
+    def _shared(self, r: Record, setup: Setup) -> int:
+        """Cells that all queues use beyond their reserves."""
         shared = 0
         for q in range(self.queues):
-            held = self.cells[q].held(r.at - 1, r.at - refund + COMMIT, r.at - leave)[0]
+            held = self.cells[q].held(r.at - 1, r.at - SEES_REFUND + COMMIT, r.at - SEES_LEAVE)[0]
             reserve = self.states[q][0].setup.reserve_cells if q != r.queue else setup.reserve_cells
             shared += max(0, held - reserve)
         return shared

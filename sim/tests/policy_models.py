@@ -204,7 +204,7 @@ class Model:
         return 0, 0
 
     def emptied(self) -> None:
-        """A packet that the policy was not asked about left the queue empty, or a refused arrival did."""
+        """A packet that the policy was not asked about left the queue empty, or the policy's drop did."""
 
     def tick(self, t: Tick) -> None:
         """Compares a tick."""

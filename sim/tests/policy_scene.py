@@ -482,7 +482,7 @@ class Check:
         place.idle_since = e.at * 32 // 5
         for delays in (place.pie, place.pi2):
             delays.add(e.at, 0, True)
-        self.report.seen["emptied by a refused arrival"] += 1
+        self.report.seen["emptied by a policy's drop"] += 1
 
     def _unsure(self, d: Record, change: Change) -> None:
         """A departure while a deciding policy comes, goes, or gets other parameters: which words it saw is not told.

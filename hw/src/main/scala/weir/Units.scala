@@ -132,6 +132,7 @@ object Units {
         "AdmitProperties" -> (() => new weir.formal.AdmitProperties(tiny, None)),
         "AdmitRoom" -> (() => new weir.formal.AdmitProperties(tiny, Some("room"))),
         "AdmitDescriptor" -> (() => new weir.formal.AdmitProperties(tiny, Some("descriptor"))),
+        "AdmitSpare" -> (() => new weir.formal.AdmitProperties(tiny, Some("spare"))),
         "AdmitExempt" -> (() => new weir.formal.AdmitProperties(tiny, Some("exempt"))),
         "AdmitGroupsProperties" -> (() => new weir.formal.AdmitGroupsProperties(grouped, None)),
         "AdmitGroupsComplete" -> (() => new weir.formal.AdmitGroupsProperties(grouped, Some("complete"))),

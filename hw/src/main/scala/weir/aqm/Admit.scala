@@ -139,7 +139,7 @@ class Admit(c: WeirConfig) extends Component {
     val valid = spare || io.descriptor.valid
     val id = Mux(spare, left, io.descriptor.payload)
     /** the limits refused the jumbo frame in transit whose packets are going: they take none */
-    val refused = c.jumbo generate Reg(Bool())
+    val refused = c.jumbo generate RegInit(False)
   }
 
   /** s0: may the oldest arrival go? */
@@ -187,7 +187,7 @@ class Admit(c: WeirConfig) extends Component {
       nowNs := header.request.nowNs
     }
     /** a descriptor for each packet and one for what is before them */
-    val described = Mux(descriptor.spare, io.descriptors >= transit.packets, io.descriptors > transit.packets)
+    val described = io.descriptors +^ descriptor.spare.asUInt > transit.packets
     def underWay(q: Int): Bool = left =/= 0 && queue === q
   }
 
@@ -220,9 +220,9 @@ class Admit(c: WeirConfig) extends Component {
     val cells = RegNextWhen(issue.fill.cells, issue.open)
     /** its queue, one bit each */
     val of = RegNextWhen(oldest.of, issue.open)
-    /** there is a descriptor, of a jumbo frame in transit one for each packet */
-    val described = RegNextWhen(if (c.jumbo) descriptor.valid && (!issue.arrival.transit.header || together.described) else descriptor.valid,
-      issue.open)
+    /** it has taken a descriptor; there is one, for a jumbo frame in transit also for each packet */
+    val taken = RegNextWhen(descriptor.valid, issue.open)
+    val described = if (c.jumbo) taken && RegNextWhen(!issue.arrival.transit.header || together.described, issue.open) else taken
     next.arrival := issue.arrival.payload
     next.request.queue := issue.queue
     next.request.policy := config.policy
@@ -259,7 +259,7 @@ class Admit(c: WeirConfig) extends Component {
   }
 
   /** t0, t1: the limits in bytes, packets, cells and descriptors, against what the queue holds and what is pending. What they refuse
-    * never enters `q`, so the next request, at t4, does not see it.
+    * never enters `q`, so the next request, at t4, does not see it. At t1 `sharedUsed` is of the fill that s0 saw.
     */
   val limits = new Area {
     private val asked = request.context.request
@@ -284,7 +284,7 @@ class Admit(c: WeirConfig) extends Component {
     val judged = RegNext(asks) init False
     val refused = RegNext(refuses)
     def exceeded(latency: Int): Bool = Delay(refused, latency - 2)
-    when(judged && refused && request.described) {
+    when(judged && refused && request.taken) {
       descriptor.spare := True
       descriptor.left := request.context.descriptor
     }

@@ -145,7 +145,8 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
   val withdraw = in(Bool())
   /** pulse: all hints before this cycle are void; arrivals they belong to are announced again */
   val forget = in(Bool())
-  /** pulse: these queues have become empty; their last packet left, or their last pending arrival was refused */
+  /** pulse: these queues have become empty; their last packet left, or their policy dropped the last that was pending; up to three cycles after a request that
+    * will still enter */
   val emptied = in(Bits(c.queues bits))
   /** a request of that queue, should it find the queue empty, has to wait; in bounded time */
   val stall = out(Bits(c.queues bits))

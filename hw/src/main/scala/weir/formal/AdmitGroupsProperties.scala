@@ -62,7 +62,9 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
 
   /** What was known at s0, at t0 and later: history(n) is at tn. */
   case class Decision() extends Bundle {
-    val valid, described, complete = Bool()
+    val valid, described, complete, beyond = Bool()
+    /** of the shared cells, with the queue's reserve */
+    val needed = UInt(17 bits)
     val arrival = Arrival(c)
     val id = c.descriptorId
     def header: Bool = arrival.transit.header
@@ -72,6 +74,12 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   decision.valid := go
   decision.described := transit.spare || dut.io.descriptor.valid
   decision.complete := head.transit.member ? transit.complete | (!head.transit.header || transit.whole)
+  private val settings = PerQueue(config, head.meta.queue)
+  private val filled = PerQueue(fill, head.meta.queue)
+  private val bytes = Mux(settings.dropFront, U(0, c.quantityWidth bits), filled.bytes)
+  private val packets = Mux(settings.dropFront, U(0, c.countWidth bits), filled.packets)
+  decision.beyond := bytes +^ head.meta.length > settings.limitBytes || packets +^ head.transit.packets > settings.limitPackets
+  decision.needed := beyondReserve(filled.cells +^ head.transit.cells, settings.reserveCells) - beyondReserve(filled.cells, settings.reserveCells)
   decision.arrival := head
   decision.id := transit.spare ? dut.descriptor.left.pull() | dut.io.descriptor.payload
   /** in flight, youngest first, until the commit */
@@ -82,6 +90,8 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   val refusals = Seq.fill(2)(transit.refused) ++
     Seq.iterate(Mux(history(2).member, transit.refused, !dut.io.enter.valid), latency)(RegNext(_))
   val refused = refusals.last
+  /** what is at t1 finds too few shared cells */
+  val short = history(1).needed =/= 0 && history(1).needed +^ dut.io.sharedUsed > dut.io.sharedCells
   val link = dut.io.link
 
   when(running) {
@@ -126,9 +136,14 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
 
   private def outcome(): Unit = {
     assert(dut.io.request.valid === (history.head.valid && !history.head.member))
-    when(dut.io.enter.valid) {
-      assert(history(2).valid && !history(2).member && history(2).described && history(2).complete)
-    }
+    // what fits enters, and nothing else
+    val fits = history(2).described && history(2).complete && !history(2).beyond && !before(short)
+    assert(dut.io.enter.valid === (history(2).valid && !history(2).member && fits))
+    // what is refused leaves its descriptor
+    val leaves = history(3).valid && !history(3).member && history(3).described && refusals(3)
+    when(leaves)(assert(transit.spare && dut.descriptor.left.pull() === history(3).id))
+    when(dut.io.descriptor.fire)(assert(!transit.spare))
+    cover(leaves && history(3).header && !history(3).complete)
     assert((link.valid ^ dut.io.free.valid) === decided.valid && !(link.valid && dut.io.free.valid))
     assert(dut.io.enters === PerQueue.select(c.queues, dut.io.enter.valid, dut.io.enter.queue))
     assert(dut.io.refunds === PerQueue.select(c.queues, dut.io.refund.valid, dut.io.refund.queue))

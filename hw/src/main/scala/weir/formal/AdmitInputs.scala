@@ -11,6 +11,7 @@ import weir.csr.QueueConfig
 private class LeakyAdmit(c: WeirConfig, leak: Option[String]) extends Admit(c) {
   if (leak.contains("room")) io.room.removeAssignments() := RegNext(waiting.io.availability > 1) init True
   if (leak.contains("descriptor")) io.giveDescriptor.valid.removeAssignments() := False
+  if (leak.contains("spare")) descriptor.spare.removeAssignments() := False
   if (leak.contains("exempt")) known.exempt.removeAssignments() := False
   if (leak.contains("complete")) together.described.removeAssignments() := True
 }
@@ -42,4 +43,6 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
     port << verdict
   }
   dut.io.descriptor.payload := any(c.descriptorId)
+  protected def beyondReserve(cells: UInt, reserve: UInt): UInt =
+    Mux(cells.resize(17 bits) > reserve.resize(17 bits), cells.resize(17 bits) - reserve.resize(17 bits), U(0, 17 bits))
 }

@@ -16,7 +16,7 @@ import weir.buffer.Arrival
   * policy says has a cause of its own, as proved for Red.
   *
   * @param leak None, or `room`, high with two free places (only the overflow is looked for); or `descriptor`, one that
-  *             was taken for an arrival that is dropped is never given back; or `exempt`, which is treated as others
+  *             was taken for an arrival that its policy drops is never given back; or `spare`, one that a limit's refusal leaves is lost; or `exempt`, which is treated as others
   */
 class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c, new LeakyAdmit(c, leak)) {
   private val latency = c.fastLatency
@@ -66,6 +66,8 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
   /** What was known at s0, at t0 and later: history(n) is at tn. */
   case class Decision() extends Bundle {
     val valid, described, red, beyond, spare = Bool()
+    /** of the shared cells, with the queue's reserve */
+    val needed = UInt(17 bits)
     val arrival = Arrival(c)
     val id = c.descriptorId
   }
@@ -79,13 +81,17 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
   private val bytes = Mux(settings.dropFront, U(0, c.quantityWidth bits), filled.bytes)
   private val packets = Mux(settings.dropFront, U(0, c.countWidth bits), filled.packets)
   decision.beyond := bytes +^ head.meta.length > settings.limitBytes || packets >= settings.limitPackets
+  decision.needed := beyondReserve(filled.cells +^ head.chain.cells, settings.reserveCells) - beyondReserve(filled.cells, settings.reserveCells)
   decision.arrival := head
   decision.id := decision.spare ? dut.descriptor.left.pull() | dut.io.descriptor.payload
   val history = Seq.iterate(RegNext(decision), latency + 2)(RegNext(_))
   for (h <- history) h.valid init False
   val decided = history.last
-  /** the limits' answer to what is at t2, and later */
-  val refused = Seq.iterate(RegNext(!dut.io.enter.valid), latency - 1)(RegNext(_)).last
+  /** the limits' answer to what is at t3, and later */
+  val refusals = Seq.iterate(RegNext(!dut.io.enter.valid), latency - 1)(RegNext(_))
+  val refused = refusals.last
+  /** what is at t1 finds too few shared cells */
+  val short = history(1).needed =/= 0 && history(1).needed +^ dut.io.sharedUsed > dut.io.sharedCells
   val link = dut.io.link
   val meta = link.descriptor
 
@@ -123,7 +129,7 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
     when(dut.io.request.valid)(assert(dut.io.request.queue === history.head.arrival.meta.queue))
     when(dut.io.enter.valid) {
       val entered = history(2).arrival
-      assert(history(2).valid && history(2).described && !history(2).beyond)
+      assert(history(2).valid)
       assert(dut.io.enter.queue === entered.meta.queue)
       assert(dut.io.enter.length === entered.meta.length && dut.io.enter.cells === entered.chain.cells)
     }
@@ -134,6 +140,11 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
   }
 
   private def outcome(): Unit = {
+    // what fits enters, and nothing else
+    when(history(2).valid)(assert(dut.io.enter.valid === (history(2).described && !history(2).beyond && !before(short))))
+    // what is refused leaves its descriptor
+    when(history(3).valid && history(3).described && refusals.head)(assert(dut.descriptor.spare.pull() && dut.descriptor.left.pull() === history(3).id))
+    when(dut.io.descriptor.fire)(assert(!decision.spare))
     // one outcome
     assert(dut.io.commit.valid === decided.valid && dut.io.event.valid === decided.valid)
     assert((link.valid ^ dut.io.free.valid) === decided.valid && !(link.valid && dut.io.free.valid))

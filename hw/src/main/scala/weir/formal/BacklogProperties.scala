@@ -7,7 +7,7 @@ import weir.WeirConfig
 import weir.aqm.PerQueue
 import weir.buffer.{Backlog, BacklogChange}
 
-/** A queue's fill is what entered less what was refunded or left, two cycles ago, in bytes, packets and cells, and in frames,
+/** A queue's fill is what entered a cycle ago less what was refunded or left two cycles ago, in bytes, packets and cells, and in frames,
   * of which a packet that joined a group is none; `emptied`
   * tells of every departure and refund that left its queue with no packet, also of two at once, and of nothing else; the shared cells are the sum of
   * what queues hold beyond their reserves; peaks are reached and never exceeded.
