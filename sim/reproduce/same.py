@@ -4,8 +4,8 @@
     python sim/reproduce/same.py [--table 003/table1] [--seeds 1] [--longest 20] [--every 10] [--jobs 2]
 
 A table of the report is of the day on which it was made. Each of its runs with the RTL, of these seeds, is made again with the golden model of the programs that
-are built, and has to give the same trace: every record of every arrival and departure has the same 12 words. That the RTL has not changed since says the
-SHA-256 of its Verilog, which is compared too. Of a table of the golden model alone each cell is made again with all its seeds, and its means have to be the
+are built, and has to give the same trace: every record of every arrival and departure has the same 12 words. Where the Verilog's SHA-256 is not the
+report's, the run is made again with the RTL too, and has to give that trace. Of a table of the golden model alone each cell is made again with all its seeds, and its means have to be the
 same. `--longest` leaves out what took longer, s a run; `--every` takes each so many. Exit code 1 if something differs.
 """
 
@@ -17,7 +17,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +69,29 @@ def made(table: dict[str, Any], seeds: tuple[int, ...]) -> Iterator[Made]:
                     yield Made((run,), {}, core["trace_hash"], core.get("rtl", ""), wall)
 
 
+class Failed(Exception):
+    """A run that ended with an error, its line."""
+
+
+def result_of(run: plan.Run) -> dict[str, Any]:
+    """What the program gives now."""
+    options = [f"--{name}={value}" for name, value in run.options(False).items()]
+    done = subprocess.run([PROGRAMS / run.table.program, *options], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(done.stderr.strip())
+    return dict(json.loads(done.stdout))
+
+
 def differs(m: Made, now: Versions) -> str | None:
     """How it differs from what the programs give now, in a line."""
-    results = {}
-    for run in m.runs:
-        options = [f"--{name}={value}" for name, value in run.options(False).items()]
-        done = subprocess.run([PROGRAMS / run.table.program, *options], capture_output=True, text=True, check=False)
-        if done.returncode:
-            return f"{m.name}: {done.stderr.strip()}"
-        results[run.seed] = json.loads(done.stdout)
+    try:
+        return _differs(m, now)
+    except Failed as failed:
+        return f"{m.name}: {failed}"
+
+
+def _differs(m: Made, now: Versions) -> str | None:
+    results = {run.seed: result_of(run) for run in m.runs}
     if not m.hash:
         others = [name for name, value in m.values.items() if spread(results, name) != value]
         return f"{m.name}: other values than the report's: {', '.join(others)}" if others else None
@@ -87,7 +101,11 @@ def differs(m: Made, now: Versions) -> str | None:
     core = result["parameters"]["core"]
     if core not in now.rtl:
         return f"{m.name}: the same trace, but the cycle model {core}, whose RTL is compared, is not built; run `make model`"
-    return f"{m.name}: the RTL has changed" if now.rtl[core] != m.rtl else None
+    if now.rtl[core] == m.rtl:
+        return None
+    (run,) = m.runs
+    again = result_of(replace(run, queue="rtl"))["core"]["trace_hash"]
+    return f"{m.name}: another trace than the report's, of RTL that has changed" if again != m.hash else None
 
 
 def lacks(file: Path, of: Table) -> str | None:
