@@ -43,6 +43,21 @@ async def shapes_to_the_rate(dut: Any, rate: str) -> None:
 
 
 @cocotb.test()
+@cocotb.parametrize(mpu=[60, 0])
+async def charges_short_frames_as_mpu_says(dut: Any, mpu: int) -> None:
+    """Frames of 42 bytes at 1 Gb/s: 84 byte times each, as on the line, or without mpu 66."""
+    bench = await Bench(dut, f"mpu {mpu}").start()
+    await bench.shape("1Gbit", 84, 24, mpu)
+    await bench.configure(0, "drop-tail", limit_bytes=10000)
+    bench.line([ip_frame(bench.rng, 42) for _ in range(110)])
+    report = await bench.check()
+    assert report.departures == 110
+    grants = [r for r in bench.decoded() if r.departure]
+    span = (grants[-1].time - grants[9].time) & MASK48
+    assert abs(span - 100 * (84 if mpu else 66) * 8) < 14, span
+
+
+@cocotb.test()
 async def keeps_the_rate_in_the_long_run(dut: Any) -> None:
     """10^-3 over many frames at half the line: sizes mixed, two queues."""
     bench = await Bench(dut, "long run").start()

@@ -446,16 +446,16 @@ class Bench:
         await self.write(CORE["CORE_APPLY"], 1)
         self.dscp = [q if q < self.queues else 0 for q in dscp]
 
-    async def shape(self, rate: str | float, burst: int = 1538, overhead: int = 24) -> dict[str, int]:
+    async def shape(self, rate: str | float, burst: int = 1538, overhead: int = 24, mpu: int = 60) -> dict[str, int]:
         """The shaper in natural units, by libweir; with an empty buffer."""
-        r = weir.convert_shaper(rate, burst, overhead, self.capabilities)
+        r = weir.convert_shaper(rate, burst, overhead, mpu, self.capabilities)
         await self.core_write(
             SHAPER_COST_LO=r["cost"] & 0xFFFFFFFF,
             SHAPER_COST_HI=r["cost"] >> 32,
             SHAPER_BURST=r["burst"],
-            SHAPER_OVERHEAD=r["overhead"] & 0xFFFF,
+            SHAPER_OVERHEAD=r["mpu"] << 16 | r["overhead"] & 0xFFFF,
         )
-        gcra = Gcra(r["cost"], r["burst"], r["overhead"]) if r["cost"] else None
+        gcra = Gcra(r["cost"], r["burst"], r["overhead"], r["mpu"]) if r["cost"] else None
         self.core = CoreSetup(self.core.shared_cells, gcra, self.core.fixed_draw)
         return r
 

@@ -20,17 +20,19 @@ class Gcra:
         cost: ns per byte in units of 2^-19 ns; 0 is off.
         burst_ns: burst tolerance.
         overhead: bytes added to every length, may be negative.
+        mpu: least length that is counted, before `overhead` is added; 0 for none.
     """
 
-    def __init__(self, cost: int, burst_ns: int, overhead: int, now_ns: int = 0) -> None:
+    def __init__(self, cost: int, burst_ns: int, overhead: int, mpu: int, now_ns: int = 0) -> None:
         self.cost = cost
         self.burst_ns = burst_ns
         self.overhead = overhead
+        self.mpu = mpu
         self.tat = Fraction(now_ns)
 
     def price(self, length: int) -> Fraction:
         """ns that a frame of `length` bytes takes."""
-        return Fraction(max(0, length + self.overhead) * self.cost, 1 << FRACTION_BITS)
+        return Fraction(max(0, max(length, self.mpu) + self.overhead) * self.cost, 1 << FRACTION_BITS)
 
     def charge(self, now_ns: int, length: int) -> None:
         """A frame goes at `now_ns`."""

@@ -33,12 +33,12 @@ class Bench:
         self.checks = {True: 0, False: 0}
         self.quiet_until = 0
 
-    async def start(self, cost: int, burst: int, overhead: int = 24) -> None:
+    async def start(self, cost: int, burst: int, overhead: int = 24, mpu: int = 60) -> None:
         dut = self.dut
         dut.rst.value = 1
         dut.io_charge_valid.value = 0
         dut.io_applied.value = 0
-        self._configure(cost, burst, overhead)
+        self._configure(cost, burst, overhead, mpu)
         dut.io_now.value = self.time % TIME
         cocotb.start_soon(Clock(dut.clk, 6400, "ps").start())
         for _ in range(3):
@@ -47,11 +47,12 @@ class Bench:
         for _ in range(8):
             await self.step(6)
 
-    def _configure(self, cost: int, burst: int, overhead: int) -> None:
+    def _configure(self, cost: int, burst: int, overhead: int, mpu: int) -> None:
         self.dut.io_cost.value = cost
         self.dut.io_burst.value = burst
         self.dut.io_overhead.value = overhead
-        self.gcra = Gcra(cost, burst, overhead, self.time)
+        self.dut.io_mpu.value = mpu
+        self.gcra = Gcra(cost, burst, overhead, mpu, self.time)
         self.quiet_until = self.cycle + 8
 
     async def step(self, passed: int, charge: int | None = None) -> None:
@@ -92,8 +93,8 @@ class Bench:
     def allowed(self) -> bool:
         return bool(int(self.dut.io_allowed.value))
 
-    async def apply(self, cost: int, burst: int, overhead: int) -> None:
-        self._configure(cost, burst, overhead)
+    async def apply(self, cost: int, burst: int, overhead: int, mpu: int) -> None:
+        self._configure(cost, burst, overhead, mpu)
         self.dut.io_applied.value = 1
         await self.step(6)
 
@@ -138,7 +139,8 @@ async def agrees_with_exact_gcra_for_random_parameters_and_times(dut):
         for _ in range(3):  # a charge under way would count after `applied`
             await bench.step(6)
         burst = r.randrange(scale + 1) if scale < 1 << 32 else (1 << 32) - 1
-        await bench.apply(random_cost(r), burst, r.choice((24, 0, -4, -32768, 32767, r.randrange(-2000, 2000))))
+        overhead = r.choice((24, 0, -4, -32768, 32767, r.randrange(-2000, 2000)))
+        await bench.apply(random_cost(r), burst, overhead, r.choice((60, 0, 1, 16383, r.randrange(16384))))
         big = 0
         for _ in range(200):
             price = max(1, int(bench.gcra.price(1000)))
@@ -190,7 +192,7 @@ async def minimum_frames_at_line_rate_need_no_more_than_their_time(dut):
 async def no_burst_beyond_the_tolerance(dut):
     """After any idle time, frames worth at most burst + one frame go at one instant."""
     bench = Bench(dut, "burst")
-    await bench.start(cost_of(10**8), 1_000_000, 0)
+    await bench.start(cost_of(10**8), 1_000_000, 0, 0)
     for idle in (0, 10**6, 10**12, TIME - 1):
         await bench.step(idle)
         bench.time = max(bench.time, int(bench.gcra.tat) + 1)
@@ -215,7 +217,7 @@ async def wakes_exactly_at_wake_and_not_a_nanosecond_before(dut):
     tries = 0
     for _ in range(60):
         cost, burst = random_cost(r) or 1, r.randrange(1 << r.randrange(1, 20))
-        await bench.apply(cost, burst, 24)
+        await bench.apply(cost, burst, 24, 60)
         for _ in range(8):
             await bench.step(6)
         for _ in range(40):
@@ -248,7 +250,7 @@ async def time_wraps_at_2_to_the_48_unnoticed(dut):
 @cocotb.test()
 async def negative_overhead_shortens_and_never_below_nothing(dut):
     bench = Bench(dut, "negative")
-    await bench.start(cost_of(10**7), 0, -14)
+    await bench.start(cost_of(10**7), 0, -14, 0)
     await bench.step(6, 15)
     for _ in range(7):
         await bench.step(6)
@@ -259,6 +261,45 @@ async def negative_overhead_shortens_and_never_below_nothing(dut):
         for _ in range(5):
             await bench.step(6)
         assert bench.allowed()
+
+
+#: mpu, overhead, length, and the bytes that are charged: 42 in 64 + 20 of Ethernet; tc's 84 is 60 + 24.
+CHARGED = (
+    (60, 24, 42, 84), (60, 24, 59, 84), (60, 24, 60, 84), (60, 24, 61, 85), (60, 24, 1514, 1538),
+    (0, 24, 42, 66), (0, 24, 14, 38), (1, 24, 14, 38),
+    (60, -14, 42, 46), (60, -60, 42, 0), (60, -61, 42, 0), (60, -61, 62, 1), (0, -14, 14, 0),
+    (16383, 24, 14, 16407), (16383, 32767, 16382, 49150), (16383, -32768, 14, 0), (9216, 0, 9216, 9216),
+)  # fmt: skip
+
+
+@cocotb.test()
+async def a_short_frame_is_charged_as_one_of_mpu_bytes(dut):
+    """One frame with burst 0: the next may go after its bytes at 1 us each, and not a nanosecond before."""
+    bench = Bench(dut, "mpu")
+    await bench.start(1000 << 19, 0)
+    for mpu, overhead, length, expected in CHARGED:
+        await bench.apply(1000 << 19, 0, overhead, mpu)
+        for _ in range(8):
+            await bench.step(0)
+        start = bench.time
+        await bench.step(0, length)
+        for at, allowed in ((start + 1000 * expected - 1, expected == 0), (start + 1000 * expected, True)):
+            bench.time = max(at, start)
+            for _ in range(8):
+                await bench.step(0)
+            assert bench.allowed() == allowed, (mpu, overhead, length, at - start)
+
+
+@cocotb.test()
+@cocotb.parametrize(mpu=[60, 0])
+async def frames_of_42_bytes_fill_the_rate_and_no_more(dut, mpu):
+    """1 Gb/s: 10^9 / (84 * 8) frames a second; without mpu 10^9 / (66 * 8), which is 84/66 = 1.27 of the line."""
+    bench = Bench(dut, f"least {mpu}")
+    await bench.start(cost_of(10**9), 1000, 24, mpu)
+    await greedy(bench, 20, lambda: 42, False)  # the burst is used up
+    _, elapsed = await greedy(bench, 3000, lambda: 42, False)
+    expected = Fraction(10**9, (84 if mpu else 66) * 8)
+    assert abs(3000 * Fraction(10**9, elapsed) / expected - 1) < Fraction(1, 10**4), (elapsed, expected)
 
 
 @cocotb.test()
@@ -281,7 +322,7 @@ async def new_parameters_never_lock_up(dut):
             await bench.step(6, 16383 if bench.allowed() and bench.cycle - bench.last_charge >= 6 else None)
         for _ in range(r.randrange(6, 9)):
             await bench.step(0)
-        await bench.apply(random_cost(r) or 5, 0 if turn % 2 else (1 << 32) - 1, r.choice((-20, 32767)))
+        await bench.apply(random_cost(r) or 5, 0 if turn % 2 else (1 << 32) - 1, r.choice((-20, 32767)), 60)
         for _ in range(4):
             await bench.step(0)
         assert bench.allowed(), f"turn {turn}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from weir_sim.errors import IdentityError
 from weir_sim.jumbo import report as jumbo
+from weir_sim.jumbo.link import wire_bytes
 from weir_sim.jumbo.wire import dissect, parse_packet
 from weir_sim.pcap import read_capture
 from weir_sim.replay import Options, replay
@@ -112,7 +113,7 @@ def _merged_by_the_core(capture: Path, out: Path, link_rate: float, speedup: flo
         if found:
             header = len(found.ethernet) + 2
             sizes.append(len(found.packets))
-            saved += sum(max(header + len(p), 60) + 24 for p in found.packets) - (max(len(packet.data), 60) + 24)
+            saved += sum(wire_bytes(header + len(p)) for p in found.packets) - wire_bytes(len(packet.data))
     added = (stats["delay"]["mean_ns"] - plain["delay"]["mean_ns"]) / 1e3
     before, after = stats["tx"]["packets"], stats["tx_frames"]["packets"]
     return _row("by flow, in the RTL", f"{before:,}", f"{after:,}", f"{before / after:.2f}", f"{max(sizes)}", f"{saved:,}",

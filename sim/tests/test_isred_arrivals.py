@@ -59,7 +59,7 @@ def replayed(seed: int, policy: str, mode: str = "certain", slope: float = 25) -
     times, lengths = arrivals(seed)
     core = Core("full", egress="mac")
     core.device.seed(seed)
-    core.device.shape(rate=RATE, burst=1538, overhead=0)
+    core.device.shape(rate=RATE, burst=1538, overhead=0, mpu=0)
     core.device.queue_replace(0, policy=policy, **(RED if policy == "red" else RED | {"slope": slope, "mode": mode}))
     core.device.trace_enable(departures=False, ticks=False)
     begin = core.now_ns + 1000

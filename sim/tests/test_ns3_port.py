@@ -167,6 +167,15 @@ def test_every_record_of_the_rtl_is_predicted(case: tuple[str, dict[str, Any]], 
     assert int(first.split()[0]) == 2500 and int(first.split()[4]) >= 2500
 
 
+@pytest.mark.parametrize(("overhead", "mpu"), [(24, 60), (24, 0), (-14, 60), (0, 84)])
+def test_what_a_frame_takes_of_the_link_is_predicted(overhead: int, mpu: int) -> None:
+    """Frames of 54 bytes and more: the RTL and the golden model leave each at the same ns."""
+    words = ["overhead", overhead, "mpu", mpu, "limit", 20_000]
+    done = run("port_check", "drop-tail", "1e8", 2000, 3, 7, "core", "network", *words)
+    first, rtl, golden = done.stdout.splitlines()
+    assert rtl == golden and int(first.split()[4]) >= 2000
+
+
 FINE = {"avpkt": 16, "bandwidth": 1e11}
 """An idle slot of 1.28 ns: m tells a difference of one ns in idle time nearly always, which slots of packets tell once in 100 000 times."""
 

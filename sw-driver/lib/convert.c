@@ -20,6 +20,7 @@
 #define BIT_NS_PER_BYTE 8e9 /* bit/s * ns a byte */
 #define DEFAULT_SHAPER_BURST 1538.0
 #define DEFAULT_SHAPER_OVERHEAD 24.0
+#define DEFAULT_SHAPER_MPU 60.0
 
 struct weir_scaled weir_to_scaled(double value)
 {
@@ -330,6 +331,16 @@ static int check_shaper(const struct weir_capabilities *caps, const char *name, 
 	return weir_check_range(name, value, low, fmin(high, max), p->unit, advice);
 }
 
+static int check_whole_bytes(const struct weir_capabilities *caps, const char *name, double value, const char *advice)
+{
+	int status = check_shaper(caps, name, value, INFINITY, advice);
+
+	if (!status && value != floor(value))
+		status = weir_fail(WEIR_E_RANGE, "%s %s is not a whole number; try %s", name, weir_show_value(value).s,
+				   weir_show_value(round(value)).s);
+	return status;
+}
+
 /* The bytes that a tolerance in ns lets through ahead of the rate. */
 static double burst_bytes(double rate, uint32_t ns)
 {
@@ -341,7 +352,8 @@ int weir_convert_shaper(const struct weir_capabilities *caps, const struct weir_
 {
 	double burst = isnan(shaper->burst) ? DEFAULT_SHAPER_BURST : shaper->burst;
 	double overhead = isnan(shaper->overhead) ? DEFAULT_SHAPER_OVERHEAD : shaper->overhead;
-	struct weir_shaper_registers r = { 0, 0, 0 };
+	double mpu = isnan(shaper->mpu) ? DEFAULT_SHAPER_MPU : shaper->mpu;
+	struct weir_shaper_registers r = { 0, 0, 0, 0 };
 	int status = WEIR_OK;
 
 	if (shaper->rate != 0) {
@@ -353,10 +365,9 @@ int weir_convert_shaper(const struct weir_capabilities *caps, const struct weir_
 		status = check_shaper(caps, "burst", burst, INFINITY, "give bytes");
 	}
 	if (!status)
-		status = check_shaper(caps, "overhead", overhead, INFINITY, "24 is preamble, FCS and gap of Ethernet");
-	if (!status && overhead != floor(overhead))
-		status = weir_fail(WEIR_E_RANGE, "overhead %s is not a whole number; try %s", weir_show_value(overhead).s,
-				   weir_show_value(round(overhead)).s);
+		status = check_whole_bytes(caps, "overhead", overhead, "24 is preamble, FCS and gap of Ethernet");
+	if (!status)
+		status = check_whole_bytes(caps, "mpu", mpu, "60 is Ethernet's least frame without FCS, 0 for none");
 	if (status)
 		return status;
 	if (shaper->rate != 0) {
@@ -364,6 +375,7 @@ int weir_convert_shaper(const struct weir_capabilities *caps, const struct weir_
 		r.burst = (uint32_t)fmin(round(burst * BIT_NS_PER_BYTE / shaper->rate), UINT32_MAX);
 	}
 	r.overhead = (int32_t)overhead;
+	r.mpu = (uint32_t)mpu;
 	*registers = r;
 	return WEIR_OK;
 }
@@ -378,4 +390,5 @@ void weir_convert_shaper_back(const struct weir_capabilities *caps, const struct
 		shaper->rate = weir_settle(BIT_NS_PER_BYTE * COST_ONE / (double)registers->cost, rate->min, caps->line_rate);
 	shaper->burst = burst_bytes(shaper->rate, registers->burst);
 	shaper->overhead = registers->overhead;
+	shaper->mpu = registers->mpu;
 }

@@ -5,7 +5,7 @@
 
 int weir_read_shaper(struct weir *w, struct weir_shaper *shaper)
 {
-	struct weir_shaper_registers r = { 0, 0, 0 };
+	struct weir_shaper_registers r = { 0, 0, 0, 0 };
 	uint32_t overhead;
 	int status = weir_rd64(w, WEIR_SHAPER_COST_LO, &r.cost);
 
@@ -15,7 +15,8 @@ int weir_read_shaper(struct weir *w, struct weir_shaper *shaper)
 		status = weir_rd(w, WEIR_SHAPER_OVERHEAD, &overhead);
 	if (status)
 		return status;
-	r.overhead = (int16_t)(uint16_t)overhead;
+	r.overhead = (int16_t)(uint16_t)WEIR_TAKE(WEIR_SHAPER_OVERHEAD_BYTES, overhead);
+	r.mpu = WEIR_TAKE(WEIR_SHAPER_OVERHEAD_MPU, overhead);
 	weir_convert_shaper_back(&w->caps, &r, shaper);
 	return WEIR_OK;
 }
@@ -53,7 +54,8 @@ static int shape(struct weir *w, const struct weir_shaper *shaper)
 	int status = weir_convert_shaper(&w->caps, shaper, &r);
 
 	if (!status) {
-		const uint32_t words[] = { (uint32_t)r.cost, (uint32_t)(r.cost >> 32), r.burst, (uint16_t)r.overhead };
+		const uint32_t words[] = { (uint32_t)r.cost, (uint32_t)(r.cost >> 32), r.burst,
+					   r.mpu << WEIR_SHAPER_OVERHEAD_MPU_SHIFT | (uint16_t)r.overhead };
 
 		_Static_assert(WEIR_SHAPER_OVERHEAD - WEIR_SHAPER_COST_LO == 12, "four registers in a row");
 		status = weir_write_core(w, WEIR_SHAPER_COST_LO, words, WEIR_LENGTH(words));

@@ -48,6 +48,8 @@ static const struct weir_row shaper[] = {
 			 "bytes that may be sent ahead of the rate" } },
 	{ .parameter = { "overhead", "bytes", WEIR_KIND_COUNT, -32768, 32767, "24", NULL, "tc-stab overhead",
 			 "bytes counted on top of every frame; 24 is preamble, FCS and gap" } },
+	{ .parameter = { "mpu", "bytes", WEIR_KIND_COUNT, 0, 16383, "60", NULL, "tc-stab mpu",
+			 "least length that is counted, without overhead (tc's is with it); 60 is Ethernet's, 0 for none" } },
 };
 
 /* Row i of a policy and its bases; counts i down by what it passes. */

@@ -284,16 +284,19 @@ int weir_convert_queue(const struct weir_capabilities *caps, const struct weir_q
 int weir_convert_queue_back(const struct weir_capabilities *caps, const struct weir_queue_registers *registers,
 			    struct weir_queue_config *config);
 
+/* A frame of L bytes without FCS is charged max(L, mpu) + overhead. */
 struct weir_shaper {
 	double rate;     /* bit/s; 0 is off */
 	double burst;    /* bytes; NaN for the default */
 	double overhead; /* bytes a frame, signed; NaN for the default */
+	double mpu;      /* least length in bytes, 0 for none; NaN for the default */
 };
 
 struct weir_shaper_registers {
 	uint64_t cost;     /* ns a byte, UQ17.19 */
 	uint32_t burst;    /* ns */
 	int32_t overhead;
+	uint32_t mpu;
 };
 
 int weir_convert_shaper(const struct weir_capabilities *caps, const struct weir_shaper *shaper,

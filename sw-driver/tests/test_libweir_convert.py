@@ -129,24 +129,26 @@ def shapers(draw: st.DrawFn) -> tuple[float, float]:
     return rate, draw(st.floats(0, 4.29 * rate / 8))
 
 
-@given(shapers(), st.integers(-32768, 32767))
-@example((64000.0, 1538.0), 24)
-@example((10e9, 0.0), -24)
-def test_shaper_keeps_its_rate_in_the_long_run(shaper: tuple[float, float], overhead: int) -> None:
+@given(shapers(), st.integers(-32768, 32767), st.integers(0, 16383))
+@example((64000.0, 1538.0), 24, 60)
+@example((10e9, 0.0), -24, 0)
+def test_shaper_keeps_its_rate_in_the_long_run(shaper: tuple[float, float], overhead: int, mpu: int) -> None:
     rate, burst = shaper
-    r = weir.convert_shaper(rate, burst, overhead)
+    r = weir.convert_shaper(rate, burst, overhead, mpu)
     assert 0 < r["cost"] < 1 << 36
     kept = Fraction(8 * 10**9) * (1 << 19) / r["cost"]
     assert exact.relative_error(kept, Fraction(rate)) <= Fraction(rate) / (8 * 10**9 << 20) * Fraction(100001, 100000)
     assert exact.relative_error(kept, Fraction(rate)) <= Fraction(12, 10**7)
     wanted = Fraction(burst) * 8 * 10**9 / Fraction(rate)
     assert abs(r["burst"] - wanted) <= HALF + wanted / (1 << 50)
-    assert r["overhead"] == overhead
+    assert (r["overhead"], r["mpu"]) == (overhead, mpu)
 
 
 def test_shaper_off_and_defaults() -> None:
-    assert weir.convert_shaper(0) == weir.convert_shaper("off") == {"cost": 0, "burst": 0, "overhead": 24}
-    assert weir.convert_shaper("1gbit") == {"cost": 8 << 19, "burst": 1538 * 8, "overhead": 24}
+    """IEEE 802.3: a frame has 64 bytes with FCS at least, preamble and gap take 20 more."""
+    ethernet = {"overhead": 24, "mpu": 60}
+    assert weir.convert_shaper(0) == weir.convert_shaper("off") == {"cost": 0, "burst": 0} | ethernet
+    assert weir.convert_shaper("1gbit") == {"cost": 8 << 19, "burst": 1538 * 8} | ethernet
 
 
 @given(st.integers(2, 3000), st.floats(1.01, 2000))

@@ -123,17 +123,17 @@ def test_a_configuration_reads_back_within_the_documented_error(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.floats(64e3, 10e9), st.floats(0, 4.29), st.integers(-32768, 32767))
+@given(st.floats(64e3, 10e9), st.floats(0, 4.29), st.integers(-32768, 32767), st.integers(0, 16383))
 def test_the_shaper_reads_back_within_the_documented_error(
-    register_map: RegisterFile, rate: float, seconds: float, overhead: int
+    register_map: RegisterFile, rate: float, seconds: float, overhead: int, mpu: int
 ) -> None:
     device = weir.Device(FakeCore(register_map))
     burst = seconds * rate / 8
-    device.shape(rate, burst, overhead)
+    device.shape(rate, burst, overhead, mpu)
     shown = device.shape_show()
     assert math.isclose(shown["rate"], rate, rel_tol=1.2e-6)
     assert abs(shown["burst"] - burst) <= 0.51 * rate / 8e9 + burst * 1.2e-6
-    assert shown["overhead"] == overhead
+    assert (shown["overhead"], shown["mpu"]) == (overhead, mpu)
     assert device.capabilities.link_rate == shown["rate"]
     device.shape(**shown)
     assert device.shape_show() == shown
@@ -144,6 +144,16 @@ def test_the_ends_of_the_shapers_range_can_be_set_again(device: weir.Device, rat
     device.shape(rate, 0)
     assert device.shape_show()["rate"] == rate
     device.shape(**device.shape_show())
+
+
+def test_a_core_that_nobody_has_shaped_has_ethernets_least_frame(core: FakeCore, device: weir.Device) -> None:
+    """The words after a reset are those of the defaults; a word without MPU, as software that does not know it writes, is none."""
+    assert (device.shape_show()["overhead"], device.shape_show()["mpu"]) == (24, 60)
+    assert core.applied("SHAPER_OVERHEAD") == 60 << 16 | 24
+    device.shape("off")
+    assert core.applied("SHAPER_OVERHEAD") == 60 << 16 | 24
+    device.register_write(core.address("SHAPER_OVERHEAD"), 24)
+    assert (device.shape_show()["overhead"], device.shape_show()["mpu"]) == (24, 0)
 
 
 def test_the_idle_rate_follows_the_shaped_link(core: FakeCore, device: weir.Device) -> None:
@@ -341,7 +351,11 @@ def test_core_registers(core: FakeCore, device: weir.Device) -> None:
     assert core.log[-2:] == [(core.address("LFSR_SEED_LO"), 0x89ABCDEF), (core.address("LFSR_SEED_HI"), 0x01234567)]
     device.shape("1gbit", 3000, -4)
     assert core.applied("SHAPER_COST_LO") == 8 << 19 and core.applied("SHAPER_COST_HI") == 0
-    assert core.applied("SHAPER_BURST") == 24000 and core.applied("SHAPER_OVERHEAD") == 0xFFFC
+    assert core.applied("SHAPER_BURST") == 24000 and core.applied("SHAPER_OVERHEAD") == 60 << 16 | 0xFFFC
+    device.shape("1gbit", 3000, -4, 0)
+    assert core.applied("SHAPER_OVERHEAD") == 0xFFFC
+    device.shape("1gbit", mpu=16383)
+    assert core.applied("SHAPER_OVERHEAD") == 16383 << 16 | 24
     device.shape("64kbit")
     assert core.applied("SHAPER_COST_HI") << 32 | core.applied("SHAPER_COST_LO") == 125000 << 19
     device.reset()

@@ -118,7 +118,7 @@ def test_the_table_of_parameters_is_complete() -> None:
         "min", "max", "probability", "avpkt", "burst", "weight", "bandwidth", "gentle", "ecn", "harddrop", "nodrop",
         "spread", "bytemode", "exempt_first", "adaptive",
     }  # fmt: skip
-    assert {p.name for p in weir.shaper_parameters()} == {"rate", "burst", "overhead"}
+    assert {p.name for p in weir.shaper_parameters()} == {"rate", "burst", "overhead", "mpu"}
     for parameter in [*(p for policy in by_name.values() for p in policy.parameters), *weir.shaper_parameters()]:
         assert parameter.source and parameter.help and parameter.default and parameter.min < parameter.max
         assert bool(parameter.choices) == (parameter.kind == "choice")

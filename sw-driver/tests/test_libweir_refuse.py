@@ -110,6 +110,10 @@ SHAPER: list[tuple[dict[str, Any], list[str]]] = [
     ({"rate": "1mbit", "overhead": 32768}, ["overhead 32768", "-32768 to 32767"]),
     ({"rate": "1mbit", "overhead": -32769}, ["overhead -32769", "-32768 to 32767"]),
     ({"rate": "1mbit", "overhead": 0.5}, ["overhead 0.5", "whole number"]),
+    ({"rate": "1mbit", "mpu": -1}, ["mpu -1", "0 to 16383 bytes", "0 for none"]),
+    ({"rate": "1mbit", "mpu": 16384}, ["mpu 16384", "0 to 16383 bytes"]),
+    ({"rate": "1mbit", "mpu": 59.5}, ["mpu 59.5", "whole number; try 60"]),
+    ({"rate": "off", "mpu": 16384}, ["mpu 16384", "0 to 16383 bytes"]),
     ({"rate": 0, "burst": -5}, ["burst -5"]),
     ({"rate": "fast"}, ["'fast'", "is not a rate"]),
 ]

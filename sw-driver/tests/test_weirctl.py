@@ -169,6 +169,8 @@ REFUSED = [
     ("split on tick 17", "jumbo tick 17 is out of range: allowed is 1 to 16"),
     ("merge 7 off", "queue 7 is out of range"),
     ("shape replace burst 3000", "rate is missing"),
+    ("shape replace rate 1Gbit mpu 16384", "mpu 16384 is out of range: allowed is 0 to 16383 bytes"),
+    ("shape replace rate 1Gbit mpu", "mpu"),
     ("shape replace rate 20Gbit", "rate 20000000000 is out of range: allowed is 64000 to 10000000000 bit/s"),
     ("class replace EF queue 4", "queue 4 is out of range"),
     ("class replace 64 queue 1", "DSCP 64 is out of range: allowed is 0 to 63"),
@@ -241,7 +243,7 @@ def test_what_show_prints_makes_the_same_registers(register_map_file: RegisterFi
     device = weir.Device(one)
     for queue in (0, 2, 3):  # limits after a reset are more than the buffer; libweir says the buffer
         device.queue_replace(queue, "drop-tail")
-    device.shape("123456789bit", 4321, -7)
+    device.shape("123456789bit", 4321, -7, 68)
     device.dscp_map({46: 1, 10: 3})
     device.queue_replace(1, "red", **natural)
     out = io.StringIO()
@@ -390,11 +392,17 @@ def test_class(run: Any, every: FakeCore) -> None:
 
 def test_shape(run: Any, every: FakeCore) -> None:
     assert run("shape", "replace", "rate", "100mbit", "burst", "3000", "overhead", "-4") == (0, "", "")
-    assert every.applied("SHAPER_COST_LO") == 80 << 19 and every.applied("SHAPER_OVERHEAD") == 0xFFFC
+    assert every.applied("SHAPER_COST_LO") == 80 << 19 and every.applied("SHAPER_OVERHEAD") == 60 << 16 | 0xFFFC
     assert run("shape", "change", "rate", "1gbit")[0] == 0
-    assert run("shape")[1] == "shape rate 1Gbit burst 3000b overhead -4\n"
+    assert run("shape")[1] == "shape rate 1Gbit burst 3000b overhead -4 mpu 60\n"
     assert json.loads(run("-j", "shape")[1])["rate"] == 1e9
+    assert run("shape", "change", "mpu", "0")[0] == 0 and every.applied("SHAPER_OVERHEAD") == 0xFFFC
+    assert run("shape", "change", "overhead", "24")[0] == 0 and every.applied("SHAPER_OVERHEAD") == 24
+    assert json.loads(run("-j", "shape")[1]) == {"rate": 1e9, "burst": 3000, "overhead": 24, "mpu": 0}
+    assert run("shape", "replace", "rate", "1gbit", "mpu", "64")[0] == 0
+    assert run("shape")[1] == "shape rate 1Gbit burst 1538b overhead 24 mpu 64\n"
     assert run("shape", "del")[0] == 0 and run("shape")[1] == "shape off, the line takes 10Gbit\n"
+    assert every.applied("SHAPER_OVERHEAD") == 60 << 16 | 24
 
 
 def test_split_and_merge(run: Any, every: FakeCore) -> None:

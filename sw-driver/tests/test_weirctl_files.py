@@ -30,7 +30,7 @@ from weir.ctl.main import main
 GOOD = """\
 weir: 1
 core:
-  shape: {rate: 1Gbit, burst: 3000b}
+  shape: {rate: 1Gbit, burst: 3000b, mpu: 68}
   dscp: {46: 1}
 queues:
   0: {policy: red, limit: 100KB, min: 5KB, max: 15KB, probability: 2%, ecn: on}
@@ -57,6 +57,7 @@ def test_what_is_saved_is_restored(run: Any, every: FakeCore, good: Path, tmp_pa
     assert run("restore", good) == (0, "", "")
     assert every.applied("RED_MAX", 0) == 15 << 10 << 11 and every.applied("RESERVE_CELLS", 1) == 10
     assert every.applied("SHAPER_COST_LO") == 8 << 19 and every.applied("DSCP_MAP5") == 1 << 24
+    assert every.applied("SHAPER_OVERHEAD") == 68 << 16 | 24
     assert every.applied("SHARED_CELLS") == 2037
     for queue, policy in ((2, "fn"), (3, "codel")):
         run("queue", "replace", queue, policy, *(["window", 2048] if policy == "fn" else []))
@@ -337,6 +338,7 @@ BAD = {
     "windows": ("weir: 1\nqueues: {0: {policy: fn, window: 4096}, 1: {policy: fn, window: 4096}}", "window"),
     "shape": ("weir: 1\ncore: {shape: {burst: 3}}", "core.shape: rate is missing"),
     "rate": ("weir: 1\ncore: {shape: {rate: 20Gbit}}", "rate 20000000000 is out of range"),
+    "mpu": ("weir: 1\ncore: {shape: {rate: 1Gbit, mpu: -1}}", "mpu -1 is out of range: allowed is 0 to 16383 bytes"),
     "dscp": ("weir: 1\ncore: {dscp: {64: 0}}", "core.dscp: 64 is not a whole number from 0 to 63"),
     "dscp's queue": ("weir: 1\ncore: {dscp: {6: 7}}", "core.dscp.6: 7 is not a whole number from 0 to 3"),
     "frame": ("weir: 1\ncore: {max_frame: 9217}", "core.max_frame: 9217 is not a whole number"),

@@ -84,7 +84,7 @@ static struct weir_queue_config red(void)
 static int everything(struct weir *w)
 {
 	static const uint8_t map[64] = { 1, 2, 3 };
-	const struct weir_shaper shaper = { 1e9, NAN, NAN };
+	const struct weir_shaper shaper = { 1e9, NAN, NAN, NAN };
 	struct weir_queue_config config = red(), read;
 	struct weir_counters counters;
 	struct weir_core_counters core_counters;
@@ -117,7 +117,7 @@ static int everything(struct weir *w)
 	REQUIRE(read.red.min == 5120 && read.red.max == 15360 && read.red.ecn == 1 && read.reserve == 100);
 	TRY(weir_shape(w, &shaper));
 	TRY(weir_shape_read(w, &shaper_read));
-	REQUIRE(shaper_read.rate == 1e9 && shaper_read.burst == 1538 && shaper_read.overhead == 24);
+	REQUIRE(shaper_read.rate == 1e9 && shaper_read.burst == 1538 && shaper_read.overhead == 24 && shaper_read.mpu == 60);
 	TRY(weir_set_dscp_map(w, map));
 	TRY(weir_get_dscp_map(w, map_read));
 	REQUIRE(!memcmp(map, map_read, 64));
@@ -248,7 +248,7 @@ static void takes_any_number(void)
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
 			for (size_t k = 0; k < n; k++) {
-				const struct weir_shaper shaper = { odd[i], odd[j], odd[k] };
+				const struct weir_shaper shaper = { odd[i], odd[j], odd[k], odd[i] };
 				struct weir_shaper_registers r;
 				double weight;
 

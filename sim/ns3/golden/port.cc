@@ -282,7 +282,8 @@ bool Port::start(uint64_t at) {
   const size_t count = walking_.size();
   const uint64_t last = at + (count - 1) * interval;  // a jumbo frame is charged, and built, when its length is known
   const uint64_t from = nsOfCycle(count > 1 ? last + charges : at);
-  tat_ = std::max(tat_, u128{from} << fractionBits) + std::max<int64_t>(0, bytes + config_.overhead) * config_.cost;
+  const int64_t charged = std::max<int64_t>(0, std::max(bytes, config_.mpu) + config_.overhead);
+  tat_ = std::max(tat_, u128{from} << fractionBits) + charged * config_.cost;
   beat = count > 1 ? last + beat : at + egress;
   leaving_.push_back({{}, packets, nsOfCycle(beat), beat + ceilDiv(static_cast<uint64_t>(bytes), 8) - 1});
   return true;

@@ -36,7 +36,8 @@ struct PortConfig {
   Words words;               ///< of queue 0
   Pipeline pipeline = withJumbo;
   uint64_t cost = 0;         ///< SHAPER_COST, ns a byte * 2^19; not 0
-  int32_t overhead = 0;      ///< SHAPER_OVERHEAD; the shaper's burst is 0
+  int32_t overhead = 0;      ///< SHAPER_OVERHEAD.BYTES; the shaper's burst is 0
+  int64_t mpu = 0;           ///< SHAPER_OVERHEAD.MPU
   uint64_t seed = 1;         ///< LFSR_SEED
   uint32_t cells = 16384;    ///< of the buffer; running out of them is not modelled
   MergeConfig merge;         ///< of queue 0

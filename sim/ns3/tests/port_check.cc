@@ -3,7 +3,8 @@
 //   port_check POLICY RATE FRAMES LOAD SEED [NAME VALUE]…
 //
 // With `-` for FRAMES they come from standard input, a line each: ns, bytes, ECN; LOAD does nothing then.
-// Names that are not of the policy: `merge`, whose value is the number of flows whose packets are merged, `core`, and `mark-p`.
+// Names that are not of the policy: `merge`, whose value is the number of flows whose packets are merged, `core`, `mark-p`, and the
+// link's `overhead` and `mpu`.
 // Prints arrivals, records compared, and the two hashes of the RTL and of the golden model alone; exits 1 if they differ.
 
 #include <cmath>
@@ -45,6 +46,8 @@ int main(int count, char **words) {
       if (name == "merge") flows = static_cast<unsigned>(std::atoi(words[i + 1]));
       else if (name == "core") setup.core = words[i + 1];
       else if (name == "mark-p") setup.markP = std::atof(words[i + 1]);
+      else if (name == "overhead") setup.overhead = std::atoi(words[i + 1]);
+      else if (name == "mpu") setup.mpu = std::atoi(words[i + 1]);
       else setup.settings.emplace_back(words[i], words[i + 1]);
     }
     const auto golden = weirsim::makeGolden(setup), rtl = weirsim::makeRtl(setup, true);

@@ -23,7 +23,9 @@ struct Setup {
   std::vector<std::pair<std::string, std::string>> settings;  ///< of the policy: {"min", "5"}, {"ecn", "on"}, …
   /// Of the link, bit/s: 64 kbit/s to 10 Gbit/s, in the core's time; where the golden model is, alone or beside the RTL, up to 100 Mbit/s.
   double rate = 1e7;
-  int overhead = 0;       ///< bytes that a frame takes on the link besides itself (may be negative)
+  /// A frame of L bytes takes max(L, mpu) + overhead of the link; overhead may be negative. ns-3's links pad no frame, those of
+  /// Ethernet are overhead 24, mpu 60.
+  int overhead = 0, mpu = 0;
   /// Packets of a flow that wait leave in one jumbo frame of the L3 form (docs/jumbo.md, at most 9216 bytes).
   bool merge = false;
   /// Jumbo frames of the L3 form that come stay together (docs/modules/transit.md); not with `merge`.

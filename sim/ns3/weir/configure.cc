@@ -57,6 +57,10 @@ const Core &coreOf(const std::string &name) {
   throw std::runtime_error("the golden model covers the cores full, network and network-jumbo, not '" + name + "'");
 }
 
+weir_shaper shaperOf(const Setup &setup) {
+  return {coreRate(setup), 0.0, static_cast<double>(setup.overhead), static_cast<double>(setup.mpu)};
+}
+
 weir_queue_registers registersOf(const Setup &setup, const weir_capabilities &capabilities) {
   weir_queue_config config;
   configOf(setup, &config);
@@ -126,10 +130,10 @@ golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &cap
   port.pipeline = core.pipeline;
   const weir_queue_registers registers = registersOf(setup, capabilities);
   for (uint32_t i = 0; i < registers.count; ++i) port.words[registers.words[i].name] = registers.words[i].value;
-  const weir_shaper shaper{coreRate(setup), 0.0, static_cast<double>(setup.overhead)};
+  const weir_shaper shaper = shaperOf(setup);
   weir_shaper_registers words;
   check(weir_convert_shaper(&capabilities, &shaper, &words));
-  port.cost = words.cost, port.overhead = words.overhead, port.seed = setup.seed, port.cells = capabilities.cells;
+  port.cost = words.cost, port.overhead = words.overhead, port.mpu = words.mpu, port.seed = setup.seed, port.cells = capabilities.cells;
   port.merge.on = setup.merge, port.merge.tick = setup.tick, port.transit = setup.transit;
   if (setup.mred) addMred(setup, port.words);
   if (!(setup.markP > 0 && setup.markP <= 1))
@@ -146,7 +150,7 @@ golden::PortConfig portConfigOf(const Setup &setup, const weir_capabilities &cap
 void configureCore(struct weir *device, const Setup &setup) {
   checkSetup(setup);
   if (setup.markP != 1) throw std::runtime_error("mark_p is not 1: the golden model alone has it, the RTL marks at every probability");
-  const weir_shaper shaper{coreRate(setup), 0.0, static_cast<double>(setup.overhead)};
+  const weir_shaper shaper = shaperOf(setup);
   check(weir_seed(device, setup.seed));
   check(weir_shape(device, &shaper));
   weir_queue_config config;

@@ -53,9 +53,13 @@ void WeirNetDevice::SetBottleneck(std::unique_ptr<Bottleneck> bottleneck, const 
   m_bottleneck = std::move(bottleneck);
   m_nsPerByte = 8e9 / setup.rate;
   m_stretch = setup.stretch;
-  m_overhead = setup.overhead;
+  m_overhead = setup.overhead, m_mpu = setup.mpu;
   m_transit = setup.transit;
   m_bottleneck->onRecord = [this](const Record &record) { Forget(record); };
+}
+
+double WeirNetDevice::LinkNs(uint32_t length) const {
+  return std::max(0, std::max(static_cast<int>(length), m_mpu) + m_overhead) * m_nsPerByte;
 }
 
 uint64_t WeirNetDevice::QueueNs() const { return NowNs() * m_stretch; }
@@ -97,7 +101,7 @@ void WeirNetDevice::ScheduleWake() {
   if (m_lookahead == 0) {
     TimeValue delay;
     GetChannel()->GetAttribute("Delay", delay);
-    const double least = std::max<double>(1, (int{leastFrame} + m_overhead) * m_nsPerByte - leastFrame);
+    const double least = std::max<double>(1, LinkNs(leastFrame) - leastFrame);
     m_lookahead = static_cast<uint64_t>(std::max<double>(delay.Get().GetNanoSeconds(), least));
   }
   m_wake = Simulator::Schedule(NanoSeconds(m_lookahead), &WeirNetDevice::Wake, this);
@@ -174,7 +178,7 @@ void WeirNetDevice::Deliver(const Departure &departure) {
   if (!jumbo && !departure.bytes.empty()) SameBytes(packet, departure);
   if (jumbo) m_jumbo(packet, departure.packets);
   const uint64_t start = std::max(departure.firstNs / m_stretch, m_linkFree);
-  m_linkFree = start + static_cast<uint64_t>(std::llround((int{static_cast<int>(length)} + m_overhead) * m_nsPerByte));
+  m_linkFree = start + static_cast<uint64_t>(std::llround(LinkNs(length)));
   PppHeader ppp;
   ppp.SetProtocol(first.protocol == ipv4Type ? 0x0021 : 0x0057);
   packet->AddHeader(ppp);

@@ -58,6 +58,8 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
   void Deliver(const Departure &departure);
   /// Sets CE in the packet's IP header.
   void Mark(ns3::Ptr<ns3::Packet> packet) const;
+  /// The link's time for a frame, ns.
+  double LinkNs(uint32_t length) const;
   /// The queue's time, ns: the simulator's, stretched.
   uint64_t QueueNs() const;
   /// A frame from the link.
@@ -75,7 +77,7 @@ class WeirNetDevice : public ns3::PointToPointNetDevice {
 
   std::unique_ptr<Bottleneck> m_bottleneck;
   double m_nsPerByte = 0;
-  int m_overhead = 0;
+  int m_overhead = 0, m_mpu = 0;
   unsigned m_stretch = 1;
   bool m_transit = false;
   uint64_t m_lookahead = 0;

@@ -20,6 +20,7 @@ from . import native, trace
 from .core import Core
 from .files import Outputs
 from .frames import ECT0, udp_frame
+from .jumbo.link import wire_bytes
 from .jumbo.wire import MAX_FRAME, MAX_SUM, build, dissect, header_checksum
 
 BYTE_NS = 0.8
@@ -303,7 +304,7 @@ def _egress_use(out: Any, start: int, end: int) -> tuple[Any, float]:
     """Times of the frames that left from `start` to `end`, and the share of the time between the first and the last that they took."""
     inside = (out.first_ns >= start) & (out.first_ns < end)
     times = out.first_ns[inside]
-    wire = float((np.maximum(out.lengths[inside][:-1], 60).astype(np.float64) + 24).sum()) * BYTE_NS
+    wire = sum(map(wire_bytes, out.lengths[inside][:-1].tolist())) * BYTE_NS
     return times, wire / float(times[-1] - times[0]) if len(times) > 1 else 0.0
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from .core import Core
 from .errors import UsageError
 from .frames import ECT0, ECT1, NOT_ECT, udp_frame
+from .jumbo.link import wire_bytes
 from .pcap import read_capture
 
-WIRE_BYTES = 24
-"""Preamble, FCS and gap of a frame."""
 SIZES = ((64, 7), (576, 4), (1514, 1))
 """The simple IMIX: lengths without FCS and how often each comes."""
 CODEPOINTS = (NOT_ECT, ECT0, ECT0, ECT1)
@@ -29,8 +28,8 @@ class Random:
         self._draw = random.Random(seed)
         lengths, weights = zip(*SIZES, strict=True)
         self._lengths, self._weights = lengths, weights
-        mean = sum(n * w for n, w in SIZES) / sum(weights)
-        self._gap_ns = (mean + WIRE_BYTES) * 8e9 / rate
+        mean = sum(wire_bytes(n) * w for n, w in SIZES) / sum(weights)
+        self._gap_ns = mean * 8e9 / rate
         self._next_ns = 0.0
         self._number = 0
 

@@ -305,22 +305,27 @@ def convert_red(capabilities: Capabilities | None = None, **natural: Value) -> d
     return {name: int(value) for name, value in fields.items()}
 
 
-def make_shaper(rate: str | int | float, burst: Value = None, overhead: Value = None) -> Any:
+def make_shaper(rate: str | int | float, burst: Value = None, overhead: Value = None, mpu: Value = None) -> Any:
     """A C `struct weir_shaper *`; rate "off" or 0 turns it off."""
     shaper = ffi.new("struct weir_shaper *")
     shaper.rate = 0.0 if isinstance(rate, str) and rate.lower() in ("off", "unlimited") else parse_rate(rate)
     shaper.burst = math.nan if burst is None else parse_size(burst)
     shaper.overhead = math.nan if overhead is None else parse_number(overhead)
+    shaper.mpu = math.nan if mpu is None else parse_number(mpu)
     return shaper
 
 
 def convert_shaper(
-    rate: str | int | float, burst: Value = None, overhead: Value = None, capabilities: Capabilities | None = None
+    rate: str | int | float,
+    burst: Value = None,
+    overhead: Value = None,
+    mpu: Value = None,
+    capabilities: Capabilities | None = None,
 ) -> dict[str, int]:
-    """The shaper's registers: cost (ns a byte, UQ17.19), burst (ns), overhead (bytes). Raises WeirError."""
+    """The shaper's registers: cost (ns a byte, UQ17.19), burst (ns), overhead and mpu (bytes). Raises WeirError."""
     registers = ffi.new("struct weir_shaper_registers *")
-    check(lib.weir_convert_shaper(_c_capabilities(capabilities), make_shaper(rate, burst, overhead), registers))
-    return {"cost": int(registers.cost), "burst": int(registers.burst), "overhead": int(registers.overhead)}
+    check(lib.weir_convert_shaper(_c_capabilities(capabilities), make_shaper(rate, burst, overhead, mpu), registers))
+    return {name: int(getattr(registers, name)) for name in ("cost", "burst", "overhead", "mpu")}
 
 
 def _parse(function: Any, name: str, value: Value) -> float:

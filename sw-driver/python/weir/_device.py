@@ -422,16 +422,16 @@ class Device:
 
     # ---- core
 
-    def shape(self, rate: str | int | float, burst: Value = None, overhead: Value = None) -> None:
-        """Sets the shaper: rate in bit/s (0 or "off": unlimited), burst in bytes (default 1538), overhead in bytes
-        a frame (default 24)."""
-        self._call(lib.weir_shape, make_shaper(rate, burst, overhead))
+    def shape(self, rate: str | int | float, burst: Value = None, overhead: Value = None, mpu: Value = None) -> None:
+        """Sets the shaper: rate in bit/s (0 or "off": unlimited), burst in bytes (default 1538). A frame is charged
+        max(length, mpu) + overhead bytes: overhead -32768 to 32767 (default 24), mpu 0 to 16383 (default 60)."""
+        self._call(lib.weir_shape, make_shaper(rate, burst, overhead, mpu))
 
     def shape_show(self) -> dict[str, float]:
-        """The shaper's rate (bit/s, 0 is off), burst (bytes) and overhead (bytes)."""
+        """The shaper's rate (bit/s, 0 is off), burst, overhead and mpu (bytes)."""
         shaper = ffi.new("struct weir_shaper *")
         self._call(lib.weir_shape_read, shaper)
-        return {"rate": shaper.rate, "burst": shaper.burst, "overhead": shaper.overhead}
+        return {name: getattr(shaper, name) for name in ("rate", "burst", "overhead", "mpu")}
 
     def dscp_map(self, changes: Mapping[int, int] | Sequence[int] | None = None) -> list[int]:
         """The queue of each of the 64 DSCPs; a mapping {dscp: queue} changes some, a sequence of 64 all."""

@@ -38,7 +38,7 @@ complete -c weirctl -n '__fish_seen_subcommand_from save restore' -F
 _AFTER = {
     "queue": ("show", "replace", "change", "del", "help"),
     "class": ("show", "replace", "del", "default", "mtu"),
-    "shape": ("show", "replace", "change", "del", "rate", "burst", "overhead"),
+    "shape": ("show", "replace", "change", "del", "rate", "burst", "overhead", "mpu"),
     "split": ("show", "on", "off", "transit", "ethertype", "protocol", "form", "tick", "spacing"),
     "match": ("show", "replace", "del", "default", "class", "bypass"),
     "merge": ("show",),

@@ -21,11 +21,12 @@ weirctl class mtu BYTES                    the longest frame, 64 to 9216
 """
 SHAPE_HELP = """\
 weirctl shape show                         -j: JSON
-weirctl shape replace rate RATE [burst SIZE] [overhead BYTES]
+weirctl shape replace rate RATE [burst SIZE] [overhead BYTES] [mpu BYTES]
 weirctl shape del                          as fast as the line
 
-burst: bytes that may be sent ahead of the rate, 1538; overhead: bytes counted on top of every frame, 24 (preamble,
-FCS, gap). 64kbit to the line's rate.
+rate: 64kbit to the line's; burst: bytes that may be sent ahead of it, 1538. A frame counts max(its length, mpu) + overhead
+bytes: overhead 24 is Ethernet's preamble, FCS and gap, mpu 60 its least frame without FCS (0: none). tc's mpu includes the
+overhead: its `overhead 24 mpu 84` is `overhead 24 mpu 60` here.
 """
 SPLIT_HELP = """\
 weirctl split show                         what becomes of jumbo frames that arrive; -j: JSON
@@ -171,7 +172,7 @@ def run_shape(context: Context, words: Words) -> int:
         return 0
     given: dict[str, str] = {}
     while words:
-        name = words.keyword(("rate", "burst", "overhead"), None, "parameter of shape")
+        name = words.keyword(("rate", "burst", "overhead", "mpu"), None, "parameter of shape")
         given[name] = words.take(name)
     with device.lock():
         if command == "change":
@@ -180,7 +181,7 @@ def run_shape(context: Context, words: Words) -> int:
             given = {name: given.get(name, text.number(value)) for name, value in kept.items()} | given
         if "rate" not in given:
             raise Refusal("rate is missing, e.g. rate 100mbit; `shape del` turns the shaper off")
-        device.shape(given["rate"], given.get("burst"), given.get("overhead"))
+        device.shape(given["rate"], given.get("burst"), given.get("overhead"), given.get("mpu"))
     return 0
 
 
@@ -189,7 +190,8 @@ def shape_line(shown: dict[str, float], line_rate: float) -> str:
     if not shown["rate"]:
         return f"shape off, the line takes {text.rate(line_rate)}"
     rate = text.rate(float(f"{shown['rate']:.5g}"))
-    return f"shape rate {rate} burst {text.size(round(shown['burst']))} overhead {shown['overhead']:.0f}"
+    burst = text.size(round(shown["burst"]))
+    return f"shape rate {rate} burst {burst} overhead {shown['overhead']:.0f} mpu {shown['mpu']:.0f}"
 
 
 def run_split(context: Context, words: Words) -> int:

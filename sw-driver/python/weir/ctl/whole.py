@@ -50,7 +50,7 @@ def document(device: weir.Device) -> dict[str, Any]:
     shape: dict[str, Any] = {"rate": "off"}
     if d["shape"]["rate"]:
         shape = dict(zip(("rate", "burst"), _tidy_shape(d["shape"], device), strict=True))
-    shape["overhead"] = int(d["shape"]["overhead"])
+    shape |= {name: int(d["shape"][name]) for name in ("overhead", "mpu")}
     jumbo = written_jumbo(d["jumbo"]) if d["jumbo"]["ethertype"] else {"mode": "opaque"}
     match = {"default": unmatched} | {n: {"destination": where, "class": k} for n, (where, k) in rules.items()}
     return {
@@ -79,12 +79,12 @@ def written_merge(merge: Mapping[str, Any]) -> dict[str, Any]:
 
 def _tidy_shape(shape: Mapping[str, float], device: weir.Device) -> tuple[str, str]:
     """Rate and burst of the shaper with the fewest digits that make the same registers."""
-    rate, burst, overhead, capabilities = shape["rate"], shape["burst"], shape["overhead"], device.capabilities
-    words = weir.convert_shaper(rate, text.number(burst), text.number(overhead), capabilities)
+    rate, burst, capabilities = shape["rate"], shape["burst"], device.capabilities
+    words = weir.convert_shaper(rate, text.number(burst), capabilities=capabilities)
     for digits in range(1, 17):
         r, b = float(f"{rate:.{digits}g}"), float(f"{burst:.{max(digits, 4)}g}")
         try:
-            if weir.convert_shaper(r, text.number(b), text.number(overhead), capabilities) == words:
+            if weir.convert_shaper(r, text.number(b), capabilities=capabilities) == words:
                 return text.rate(r), text.size(b)
         except weir.WeirError:
             continue
@@ -99,7 +99,7 @@ def commands(device: weir.Device) -> Iterator[str]:
     if shape["rate"] == "off":
         yield "weirctl shape del"
     else:
-        yield f"weirctl shape replace rate {shape['rate']} burst {shape['burst']} overhead {shape['overhead']}"
+        yield f"weirctl shape replace {' '.join(f'{name} {value}' for name, value in shape.items())}"
     yield f"weirctl class mtu {d['core']['max_frame']}"
     yield f"weirctl class default queue {d['core']['default_queue']}"
     yield "weirctl class del all"
@@ -162,7 +162,7 @@ def check_form(d: Any, queues: int) -> dict[str, Any]:
     checked: dict[str, Any] = {"core": {}, "queues": {}, "merge": {}, "mred": {}}
     given = _section(d.get("core", {}), "core", _CORE)
     if "shape" in given:
-        shape = _section(given["shape"], "core.shape", ("rate", "burst", "overhead"))
+        shape = _section(given["shape"], "core.shape", ("rate", "burst", "overhead", "mpu"))
         if "rate" not in shape:
             raise Refusal("core.shape: rate is missing; write a rate, or off")
         checked["core"]["shape"] = {k: _value(v, f"core.shape.{k}") for k, v in shape.items()}
@@ -265,7 +265,7 @@ def apply(d: Mapping[str, Any], device: weir.Device, check: Check = go_on) -> No
         shape = given["shape"]
         rate = "off" if shape["rate"] is False else shape["rate"]
         check()
-        device.shape(rate, shape.get("burst"), shape.get("overhead"))
+        device.shape(rate, shape.get("burst"), shape.get("overhead"), shape.get("mpu"))
     if "jumbo" in given:
         check()
         device.jumbo(**given["jumbo"])

@@ -407,6 +407,7 @@ class WeirCore(c: WeirConfig) extends Component {
     shape.io.cost := config.shaperCost
     shape.io.burst := config.shaperBurst
     shape.io.overhead := config.shaperOverhead
+    shape.io.mpu := config.shaperMpu
     val cost = RegNext(config.shaperCost)
     val burst = RegNext(config.shaperBurst)
     val changed = RegNext(cost =/= config.shaperCost || burst =/= config.shaperBurst) init False

@@ -96,7 +96,10 @@ object LiveConfig {
       register("SHAPER_COST_LO")((live, word) => live.shaperCost(31 downto 0) := word.asUInt) ++
       register("SHAPER_COST_HI")((live, word) => live.shaperCost(35 downto 32) := word(3 downto 0).asUInt) ++
       register("SHAPER_BURST")((live, word) => live.shaperBurst := word.asUInt) ++
-      register("SHAPER_OVERHEAD")((live, word) => live.shaperOverhead := word(15 downto 0).asSInt) ++
+      register("SHAPER_OVERHEAD") { (live, word) =>
+        live.shaperOverhead := bits(word, "SHAPER_OVERHEAD", "BYTES").asSInt
+        live.shaperMpu := bits(word, "SHAPER_OVERHEAD", "MPU").asUInt
+      } ++
       register("LFSR_FIXED") { (live, word) =>
         live.lfsrFixed := bits(word, "LFSR_FIXED", "ENABLE").lsb
         live.lfsrFixedDraw := bits(word, "LFSR_FIXED", "VALUE").asUInt

@@ -114,6 +114,8 @@ case class CoreConfig(c: WeirConfig) extends Bundle {
   /** burst tolerance in ns */
   val shaperBurst = UInt(32 bits)
   val shaperOverhead = SInt(16 bits)
+  /** least length that is charged */
+  val shaperMpu = c.length
   val traceEnable = c.trace generate Bool()
   /** queues that are traced */
   val traceQueues = c.trace generate Bits(c.queues bits)

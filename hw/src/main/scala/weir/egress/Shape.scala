@@ -8,7 +8,8 @@ import weir.aqm.Multiply
 /** Shaper: GCRA, the leaky bucket as a meter (ITU-T I.371).
   *
   * The theoretical arrival time TAT is kept as `ahead` = max(0, TAT − now): it falls with the time that passes and
-  * rises by the price of every charged frame, max(0, length + overhead) · cost. A frame may go while `ahead` ≤ burst.
+  * rises by the price of every charged frame, max(0, max(length, mpu) + overhead) · cost. A frame may go while
+  * `ahead` ≤ burst.
   * Only differences of `now` between two samples are used: a time that wraps or jumps far is no special case, as long
   * as two cycles together advance it by less than 2^48 ns. Fractions (2^-19 ns) are kept: no drift.
   *
@@ -26,6 +27,8 @@ case class Shape(c: WeirConfig) extends Component {
     val burst = in(UInt(32 bits))
     /** bytes a frame takes on the wire beyond its length */
     val overhead = in(SInt(16 bits))
+    /** least length that is charged: a line pads shorter frames */
+    val mpu = in(c.length)
     /** pulse: the parameters have changed */
     val applied = in(Bool())
     /** a frame was granted; its length */
@@ -49,9 +52,11 @@ case class Shape(c: WeirConfig) extends Component {
     val charge3 = charge(3)
   }
 
-  /** max(0, length + overhead) · cost, from two 18 x 16 products. Valid with `step.charge3`. */
+  /** max(0, max(length, mpu) + overhead) · cost, from two 18 x 16 products. Valid with `step.charge3`. */
   val price = new Area {
-    val signedBytes = io.charge.payload.resize(17).asSInt + io.overhead.resize(17)
+    private def withOverhead(length: UInt) = length.resize(17).asSInt + io.overhead.resize(17)
+    /** two sums and a choice: a comparison before one sum would be two carry chains in a cycle */
+    val signedBytes = (io.charge.payload < io.mpu) ? withOverhead(io.mpu) | withOverhead(io.charge.payload)
     val bytes = Loaded(c, signedBytes(15 downto 0).asUInt, io.charge.valid)
     /** less than none: no price, which is told from a register for `total` */
     val none = Loaded(c, signedBytes.msb, io.charge.valid)

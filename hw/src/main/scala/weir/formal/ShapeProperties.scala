@@ -7,11 +7,12 @@ import weir.WeirConfig
 import weir.egress.Shape
 
 /** The bucket is GCRA's: all time that passes counts once, TAT stands still but for charges, and a charge adds its
-  * price. No frame is allowed in debt, nor for four cycles after a charge; the price of charges that were allowed
-  * never saturates, so no debt is forgotten. `wake` is the first nanosecond without debt.
+  * price, that of max(0, max(length, mpu) + overhead) bytes. No frame is allowed in debt, nor for four cycles after a
+  * charge; the price of charges that were allowed never saturates, so no debt is forgotten. `wake` is the first
+  * nanosecond without debt.
   *
   * The environment charges only what is allowed, four or more cycles apart. Cost and burst change at any time, `applied`
-  * comes with the change or a cycle after it, and at any other time. Time and overhead are anything in every cycle.
+  * comes with the change or a cycle after it, and at any other time. Time, overhead and mpu are anything in every cycle.
   *
   * @param leak a sample is taken while a charge is under way, and its time is lost
   */
@@ -35,6 +36,7 @@ class ShapeProperties(c: WeirConfig, leak: Boolean) extends Properties {
   dut.io.cost := cost
   dut.io.burst := burst
   dut.io.overhead := any(SInt(16 bits))
+  dut.io.mpu := any(c.length)
   dut.io.applied := applied
 
   val charge = any(Flow(c.length))
@@ -56,6 +58,15 @@ class ShapeProperties(c: WeirConfig, leak: Boolean) extends Properties {
   val credited = Reg(c.time) init 0
   when(!priced)(credited := credited + passed)
 
+  /** What a frame that was charged in the cycle before is charged for; below 0 for nothing. */
+  val sized = new Area {
+    val bytes = dut.price.bytes.pull()
+    val none = dut.price.none.pull()
+    val length = before(charge.payload)
+    val mpu = before(dut.io.mpu)
+    val sum = ((length > mpu) ? length | mpu).resize(18).asSInt + before(dut.io.overhead).resize(18)
+  }
+
   /** What `wake` was computed from. */
   val source = new Area {
     val reference = Delay(ShapeProperties.this.reference, 2)
@@ -75,6 +86,11 @@ class ShapeProperties(c: WeirConfig, leak: Boolean) extends Properties {
         assert(ahead.resize(54) === before(ahead).resize(54) - full(before(passed).resize(34)))
         assert((before(passed) >> 34) === 0)
       } otherwise (assert(before(ahead).resize(67) <= before(passed) @@ U(0, fraction bits)))
+    }
+    // a frame counts as mpu bytes at least, and overhead comes on top
+    when(settled && charged(0)) {
+      assert(sized.none === (sized.sum < 0))
+      when(!sized.none)(assert(sized.bytes.resize(17).asSInt === sized.sum))
     }
     // bounded: what is allowed never saturates
     when(!changing)(assert(ahead.resize(54) <= full(burst) + (BigInt(1) << 52)))
