@@ -409,7 +409,19 @@ def test_a_rate_of_another_link_is_told(run: Any, every: FakeCore) -> None:
         assert run(*line.split("weirctl ")[1].split()) == (0, "", "")
     assert shown(run, 0)["bandwidth"] == pytest.approx(100e6, rel=1e-5)
     assert json.loads(run("-j", "doctor")[1])["rates"]["state"] == "ok" and "note" not in run("queue", "show")[1]
+    assert run("-j", "shape", "change", "burst", 3000) == (0, "", "")
     assert run("shape", "del")[1].count("note: queue") == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("", ""), ("exempt_first", ""), ("exempt_first off", " exempt_first off"), ("spread geometric", " spread geometric"),
+     ("spread geometric exempt_first", " spread geometric exempt_first")],
+)  # fmt: skip
+def test_an_exempt_first_packet_is_told_where_it_is_not_usual(run: Any, given: str, said: str) -> None:
+    assert run("queue", "replace", 0, "red", "bandwidth", "10gbit", *given.split())[0] == 0
+    line = run("queue", "show", 0)[1].strip()
+    assert line.endswith(f"bandwidth 10Gbit{said}")
 
 
 def test_shape(run: Any, every: FakeCore) -> None:

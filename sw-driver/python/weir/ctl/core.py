@@ -188,8 +188,8 @@ def run_shape(context: Context, words: Words) -> int:
 
 
 def _tell_rates(context: Context) -> None:
-    """Queues keep the rates for which they were set."""
-    for sentence in all_other_rates(context.device):
+    """Queues keep the rates for which they were set. Nothing is said into JSON; doctor has it."""
+    for sentence in [] if context.options.json else all_other_rates(context.device):
         context.say(f"note: {sentence}")
 
 

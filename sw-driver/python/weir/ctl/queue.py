@@ -145,8 +145,8 @@ def line(shown: Mapping[str, Any], capabilities: weir.Capabilities) -> str:
     return " ".join(parts)
 
 
-def _takes_place(shown: Mapping[str, Any], name: str, rate: float, capabilities: weir.Capabilities) -> bool:
-    """Whether a rate is the same as the one of that name: nearly, or to the registers."""
+def _same_rate(shown: Mapping[str, Any], name: str, rate: float, capabilities: weir.Capabilities) -> bool:
+    """Whether a queue has this rate as the one of that name: nearly, or to its registers."""
     if math.isclose(shown[name], rate, rel_tol=1e-4):
         return True
     policy, natural = str(shown["policy"]), {k: v for k, v in shown.items() if k != "policy"}
@@ -165,7 +165,7 @@ def other_rates(queue: int, shown: Mapping[str, Any], capabilities: weir.Capabil
         f"queue {queue}: {p.name} {text.about(shown[p.name], 'bit')} is not the link's rate, {text.about(link, 'bit')}; "
         f"if the queue has the whole link: weirctl queue change {queue} {p.name} {text.rate(float(f'{link:.5g}'))}"
         for p in weir.policy_of(shown["policy"]).parameters
-        if p.default == "the link's rate" and p.name in shown and not _takes_place(shown, p.name, link, capabilities)
+        if p.default == "the link's rate" and p.name in shown and not _same_rate(shown, p.name, link, capabilities)
     ]
 
 
