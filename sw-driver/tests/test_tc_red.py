@@ -111,6 +111,51 @@ def test_a_burst_that_tc_refuses_is_refused(device: weir.Device) -> None:
             device.queue_replace(0, "red", limit=400000, min=30000, max=90000, avpkt=1000, burst=burst)
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("", {"limit_bytes": 1048512, "avpkt": 1000, "bandwidth": 10e9}),
+        ("min 0", {"min": 0, "max": 100000}),
+        ("min 30.7k", {"min": 31436}),
+        ("min 30000.5", {"min": 30000.5}),
+        ("burst 055", {"weight": 2**-5}),  # 2^-4 of 45
+        ("probability 2%", {"probability": 0.02}),
+        ("max 500000", {"max": 500000}),
+        ("min 30000 max 30000", {"min": 30000, "max": 30000}),
+        ("min 900 max 2700", {"weight": 0.002}),
+    ],
+)
+def test_what_is_taken_otherwise_than_by_tc(device: weir.Device, words: str, found: dict[str, Any]) -> None:
+    """The table of docs/names.md."""
+    limit = ["limit", "400000"] if words else []
+    assert main(["queue", "replace", "0", "red", *limit, *words.split()], device) == 0
+    shown = device.queue_show(0)
+    assert {name: shown.get(name) for name in found} == pytest.approx(found, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bandwidth 50%", "'50%' is not a rate"),
+        ("max 0", "max 0 is out of range: allowed is 1 to"),
+        ("burst 0", "burst 0 is out of range: allowed is 1 to"),
+        ("bandwidth 0", "bandwidth 0 is out of range: allowed is 1000 to"),
+        ("max 2000000", "max 2000000 is out of range: allowed is 1 to 1048512 bytes"),
+        ("limit 1048513", "limit_bytes 1048513 is out of range: allowed is 64 to 1048512 bytes"),
+        ("limit 30000.5", "limit_bytes 30000.5 is not a whole number"),
+        ("min 0x7530", "'0x7530' is not a size"),
+        ("qevent early_drop block 10", "red has no parameter 'qevent'"),
+    ],
+)
+def test_what_tc_takes_and_weirctl_refuses(
+    device: weir.Device, capsys: pytest.CaptureFixture[str], words: str, said: str
+) -> None:
+    """The table of docs/names.md."""
+    assert main(["queue", "replace", "0", "red", *words.split()], device) == 2
+    out, err = capsys.readouterr()
+    assert said in err and err.count("\n") == 1 and not out
+
+
 def test_sizes_are_cut_to_whole_bytes_as_tc_does() -> None:
     assert [weir.parse_size(t) for t in ("30.7k", "1.1kb", "0.3m", "0.01kbit")] == [31436, 1126, 314572, 1]
     assert weir.parse_size("30000.5") == 30000.5  # refused where it has to be whole
