@@ -410,6 +410,8 @@ def test_a_rate_of_another_link_is_told(run: Any, every: FakeCore) -> None:
     assert shown(run, 0)["bandwidth"] == pytest.approx(100e6, rel=1e-5)
     assert json.loads(run("-j", "doctor")[1])["rates"]["state"] == "ok" and "note" not in run("queue", "show")[1]
     assert run("-j", "shape", "change", "burst", 3000) == (0, "", "")
+    assert run("queue", "change", 0, "bandwidth", "100.02mbit")[0] == 0
+    assert "bandwidth 100.02Mbit is not the link's rate, 100Mbit" in run("queue", "show", 0)[1]
     assert run("shape", "del")[1].count("note: queue") == 3
 
 

@@ -161,9 +161,10 @@ def _same_rate(shown: Mapping[str, Any], name: str, rate: float, capabilities: w
 def other_rates(queue: int, shown: Mapping[str, Any], capabilities: weir.Capabilities) -> list[str]:
     """A sentence for each rate that by default is the link's, and was set for another."""
     link = capabilities.link_rate
+    rate = text.rate(float(f"{link:.5g}"))
     return [
-        f"queue {queue}: {p.name} {text.about(shown[p.name], 'bit')} is not the link's rate, {text.about(link, 'bit')}; "
-        f"if the queue has the whole link: weirctl queue change {queue} {p.name} {text.rate(float(f'{link:.5g}'))}"
+        f"queue {queue}: {p.name} {text.rate(float(f'{shown[p.name]:.5g}'))} is not the link's rate, {rate}; "
+        f"if the queue has the whole link: weirctl queue change {queue} {p.name} {rate}"
         for p in weir.policy_of(shown["policy"]).parameters
         if p.default == "the link's rate" and p.name in shown and not _same_rate(shown, p.name, link, capabilities)
     ]
