@@ -157,8 +157,8 @@ bool weir_read_text(const struct weir_parameter *p, const char *text, double *va
 	}
 	if (with_suffix(text, forms[p->kind].suffixes, &read, &found))
 		return false;
-	*value = read;
 	*suffix = found != NULL;
+	*value = forms[p->kind].suffixes == sizes && *suffix && found->factor > 1 ? floor(read) : read; /* as tc: 30.7k */
 	return true;
 }
 

@@ -60,7 +60,9 @@ static int check(const struct weir_capabilities *caps, const struct weir_queue_c
 	int status;
 
 	(void)caps;
-	status = weir_check_range("low", own->low, red->min, red->max, unit, "it is between min and max");
+	status = weir_check_range("min", red->min, 0, red->max - 1, unit, "max_p is adapted between min and max");
+	if (!status)
+		status = weir_check_range("low", own->low, red->min, red->max, unit, "it is between min and max");
 	if (!status)
 		status = weir_check_range("high", own->high, own->low, red->max, unit, "it is between low and max");
 	if (!status)

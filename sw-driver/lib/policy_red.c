@@ -21,12 +21,12 @@
 static const struct weir_row rows[] = {
 	{ .parameter = { "min", "queue unit", WEIR_KIND_AMOUNT, 0, MOST_BYTES, "max/3", NULL, "tc-red min, ns-2 thresh_",
 			 "average above which packets are selected by chance" },
-	  .offset = WEIR_AT(red.min), .span = WEIR_SPAN_BUFFER, .in_bytes = WEIR_IN_BYTES_MIN, .advice = "it is below max" },
-	{ .parameter = { "max", "queue unit", WEIR_KIND_AMOUNT, 1, MOST_BYTES, "limit/4", NULL,
+	  .offset = WEIR_AT(red.min), .span = WEIR_SPAN_BUFFER, .in_bytes = WEIR_IN_BYTES_MIN, .advice = "it is not above max" },
+	{ .parameter = { "max", "queue unit", WEIR_KIND_AMOUNT, 1, MOST_BYTES, "3*min, or limit/4", NULL,
 			 "tc-red max, ns-2 maxthresh_",
 			 "average at which the chance is `probability`; above it, certain or gentle" },
 	  .offset = WEIR_AT(red.max), .span = WEIR_SPAN_BUFFER, .in_bytes = WEIR_IN_BYTES_MAX,
-	  .advice = "it may not pass the limit" },
+	  .advice = "the buffer holds no more; without a max it is 3*min" },
 	{ .parameter = { "probability", "", WEIR_KIND_NUMBER, 1e-6, 1, "0.02", NULL, "tc-red probability, ns-2 1/linterm_",
 			 "max_p, the chance at max" },
 	  .offset = WEIR_AT(red.probability), .advice = "it is the chance at max, e.g. 0.02" },
@@ -54,9 +54,9 @@ static const struct weir_row rows[] = {
 			 "ns-2 bytes_ (after), Floyd & Jacobson 1993 (before); RFC 7141 advises off",
 			 "scale the chance by length/avpkt, after or before spreading" },
 	  .offset = WEIR_AT(red.bytemode) },
-	WEIR_FLAG_ROW("exempt_first", red.exempt_first, "on with uniform-wait, else off", "ns-2 red.cc",
+	WEIR_FLAG_ROW("exempt_first", red.exempt_first, "on; off with geometric", "ns-2 red.cc; Linux",
 		      "the first packet in the band counts and is never selected by chance"),
-	{ .parameter = { "adaptive", "", WEIR_KIND_FLAG, 0, 1, "off; on with ared", NULL, "tc-red adaptive",
+	{ .parameter = { "adaptive", "", WEIR_KIND_FLAG, 0, 1, "off; on with ared", NULL, "tc-red adaptive, adaptative",
 			 "adapt max_p to the average: the policy becomes ared, or red with off" },
 	  .offset = WEIR_AT(red.adaptive), .optional = true },
 };
@@ -95,20 +95,15 @@ static int check_thresholds(const struct weir_capabilities *caps, const struct w
 {
 	const struct weir_red *red = &config->red;
 	const char *unit = weir_unit_name(config->unit);
-	const uint32_t given = config->in_bytes & (WEIR_IN_BYTES_MIN | WEIR_IN_BYTES_MAX);
-	char advice[160];
-	int status;
+	const double most = config->unit == WEIR_UNIT_BYTES ? weir_buffer_bytes(caps) : caps->descriptors;
+	const double band = weir_round_threshold(red->max) - weir_round_threshold(red->min); /* as the hardware has it */
+	int status = weir_check_parameter(caps, config, "max");
 
-	if (given && config->unit != WEIR_UNIT_BYTES)
-		return weir_check_parameter(caps, config, given & WEIR_IN_BYTES_MIN ? "min" : "max");
-	snprintf(advice, sizeof(advice), "it may not pass the limit; lower max or raise limit (up to %s)",
-		 weir_show_amount(config->unit == WEIR_UNIT_BYTES ? weir_buffer_bytes(caps) : caps->descriptors, unit).s);
-	status = weir_check_range("max", red->max, NARROWEST_BAND, weir_unit_limit(config), unit, advice);
-	/* the band as the hardware will have it */
-	if (!status &&
-	    !(red->min >= 0 && weir_round_threshold(red->max) - weir_round_threshold(red->min) >= NARROWEST_BAND))
+	if (!status)
+		status = weir_check_range("max", red->max, NARROWEST_BAND, most, unit, "no more packets find a place");
+	if (!status && !(band == 0 || band >= NARROWEST_BAND)) /* without a band, max is a step */
 		status = weir_fail(WEIR_E_RANGE,
-				   "min %s is out of range: allowed is 0 to %s; lower min, or raise max, which is %s",
+				   "min %s is out of range: allowed is 0 to %s, or as max, which is %s; lower min, or raise max",
 				   weir_show_value(red->min).s, weir_show_amount(red->max - NARROWEST_BAND, unit).s,
 				   weir_show_value(red->max).s);
 	if (!status)
@@ -174,12 +169,13 @@ static int complete_weight(struct weir_queue_config *config)
 		return WEIR_OK;
 	if (!isnan(red->burst))
 		return weir_weight_from_burst(red->burst, qmin, &red->weight);
-	if (qmin <= 1) {
+	red->burst = fmax(floor((2 * red->min + red->max) / (3 * avpkt)), ceil(qmin));
+	red->weight = solve_weight(red->burst, red->burst + 1 - qmin);
+	if (red->weight == 0 && qmin <= 1) {
+		red->burst = NAN;
 		red->weight = DEFAULT_WEIGHT;
-		return WEIR_OK;
 	}
-	red->burst = fmax(floor((2 * red->min + red->max) / (3 * avpkt)), floor(qmin) + 1);
-	red->weight = fmax(solve_weight(red->burst, red->burst + 1 - qmin), LEAST_WEIGHT);
+	red->weight = fmax(red->weight, LEAST_WEIGHT);
 	return WEIR_OK;
 }
 
@@ -188,12 +184,14 @@ static int complete(const struct weir_capabilities *caps, struct weir_queue_conf
 	struct weir_red *red = &config->red;
 	bool whole = config->unit == WEIR_UNIT_BYTES;
 	double quarter = weir_unit_limit(config) / 4;
-	int status;
+	int status = isnan(red->min) ? WEIR_OK : weir_check_parameter(caps, config, "min");
 
-	weir_fill(&red->max, whole ? floor(quarter) : quarter);
+	if (status)
+		return status;
+	weir_fill(&red->max, red->min > 0 ? 3 * red->min : whole ? floor(quarter) : quarter);
 	weir_fill(&red->min, whole ? floor(red->max / 3) : red->max / 3);
 	weir_fill(&red->bandwidth, caps->link_rate);
-	weir_fill_choice(&red->exempt_first, red->spread == WEIR_SPREAD_UNIFORM_WAIT);
+	weir_fill_choice(&red->exempt_first, red->spread != WEIR_SPREAD_GEOMETRIC); /* independent draws have no first */
 	status = weir_check_common(caps, config);
 	if (!status)
 		status = check_thresholds(caps, config);
@@ -235,7 +233,7 @@ static void convert(const struct weir_queue_config *config, struct weir_queue_re
 	weir_put(r, WEIR_Q_RED_MIN, weir_threshold_word(red->min));
 	weir_put(r, WEIR_Q_RED_MAX, weir_threshold_word(red->max));
 	weir_put(r, WEIR_Q_RED_MAXP, weir_probability_word(red->probability));
-	weir_put(r, WEIR_Q_RED_SLOPE, weir_scaled_word(probability / (max - min) * SLOPE_ONE));
+	weir_put(r, WEIR_Q_RED_SLOPE, max > min ? weir_scaled_word(probability / (max - min) * SLOPE_ONE) : 0);
 	weir_put(r, WEIR_Q_RED_GENTLE_SLOPE, weir_scaled_word((1 - probability) / max * SLOPE_ONE));
 	weir_put(r, WEIR_Q_RED_MEAN, weir_scaled_word(MEAN_ONE / red->avpkt));
 }

@@ -151,7 +151,7 @@ struct weir_red {
 	double weight;        /* of the EWMA; over burst if both are given */
 	double burst;         /* packets; gives the weight as with tc */
 	double avpkt;         /* bytes of a typical packet */
-	double bandwidth;     /* bit/s, for the idle time: a slot is avpkt*8/bandwidth */
+	double bandwidth;     /* bit/s, for the idle time: a slot is avpkt*8/bandwidth; by default the link's rate of now */
 	int gentle, ecn, harddrop, nodrop;
 	int spread;           /* enum weir_spread */
 	int bytemode;         /* enum weir_byte_mode */
@@ -356,6 +356,7 @@ int weir_queue_check(struct weir *w, unsigned int queue, const struct weir_queue
 int weir_queue_apply(struct weir *w, unsigned int queue, const struct weir_queue_config *config);
 int weir_queue_read(struct weir *w, unsigned int queue, struct weir_queue_config *config);
 
+/* `bandwidth` and `capacity` of queues stay as they were set. */
 int weir_shape(struct weir *w, const struct weir_shaper *shaper);
 int weir_shape_read(struct weir *w, struct weir_shaper *shaper);
 

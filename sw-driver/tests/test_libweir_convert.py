@@ -199,13 +199,24 @@ def test_defaults_are_tcs() -> None:
     assert red["burst"] == (2 * 33333 + 100000) // 3000
     assert red["bandwidth"] == 10e9  # the link's, where tc takes 10 Mbit
     assert not any(red[flag] for flag in ("ecn", "harddrop", "nodrop", "gentle", "strict"))
-    assert red["spread"] == "uniform" and not red["exempt_first"] and red["bytemode"] == "off"
+    assert red["spread"] == "uniform" and red["exempt_first"] and red["bytemode"] == "off"
 
 
-def test_uniform_wait_is_ns2s() -> None:
+def test_the_first_packet_is_exempt_where_a_count_spreads() -> None:
+    """As in Linux (always uniform), ns-2 and ns-3; geometric draws are independent."""
     assert weir.complete("red", spread="uniform-wait")["exempt_first"] is True
     assert weir.complete("red", spread="uniform-wait", exempt_first=False)["exempt_first"] is False
+    assert weir.complete("red", spread="geometric")["exempt_first"] is False
     assert weir.complete("red", spread="geometric", exempt_first=True)["exempt_first"] is True
+
+
+def test_without_a_band_max_is_a_step() -> None:
+    """As tc and the kernel take it: below it nothing is selected, from it on everything."""
+    words = weir.convert_queue("red", min=30000, max=30000, weight=1, ecn=True)
+    assert words["RED_MIN"] == words["RED_MAX"] == 30000 << 11 and words["RED_SLOPE"] == 0
+    shown = weir.convert_queue_back("red", words)
+    assert shown["min"] == shown["max"] == 30000
+    assert weir.convert_queue("red", **{k: v for k, v in shown.items() if k != "policy"}) == words
 
 
 def test_weight_wins_over_burst_in_any_order() -> None:
@@ -214,7 +225,8 @@ def test_weight_wins_over_burst_in_any_order() -> None:
 
 
 def test_a_minimum_below_one_packet_has_floyds_weight() -> None:
-    assert weir.complete("red", unit="packets", min=1, max=3)["weight"] == 0.002
+    assert weir.complete("red", unit="packets", min=0.9, max=3)["weight"] == 0.002
+    assert weir.complete("red", unit="packets", min=1, max=3)["weight"] == 0.5  # tc's equation has a solution: burst 1
     with pytest.raises(weir.WeirError, match="min is 0.5 packets of avpkt and has to be more than 1"):
         weir.complete("red", min=500, max=2000, burst=20)
 
@@ -267,4 +279,4 @@ def test_the_default_burst_is_raised_where_tcs_is_too_small() -> None:
     """tc's (2*min+max)/(3*avpkt) is 1 here, less than min/avpkt = 1.5."""
     red = weir.complete("red", min=1500, max=1600, avpkt=1000)
     assert red["burst"] == 2 and red["weight"] == 0.5
-    assert weir.complete("red", min=200000, max=200001, avpkt=8000)["burst"] == 26
+    assert weir.complete("red", min=200000, max=200001, avpkt=8000)["burst"] == 25  # not smaller than min/avpkt

@@ -423,6 +423,7 @@ REFUSED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("isred", {"min": 90000, "max": 30000}, ["min 90000"]),
     ("ared", {"interval": "99us"}, ["interval 99", "100 to 4000000 us"]),
     ("ared", {"interval": "5s"}, ["interval 5000000"]),
+    ("ared", {"min": 30000, "max": 30000}, ["min 30000", "0 to 29999", "max_p"]),
     ("ared", {"min": 1000, "max": 2000, "low": 999}, ["low 999", "1000 to 2000 bytes"]),
     ("ared", {"min": 1000, "max": 2000, "low": 1500, "high": 1400}, ["high 1400", "1500 to 2000"]),
     ("ared", {"unit": "packets", "high": "1k"}, ["high is given in bytes"]),

@@ -17,10 +17,11 @@ from weir._ffi import ffi, lib
 # a policy's name, what is given, what the message has to say besides the advice
 REFUSED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("red", {"min": "90KB", "max": "30KB"}, ["min 92160", "0 to 30719", "max"]),
-    ("red", {"min": "30KB", "max": "30KB"}, ["min 30720", "0 to 30719"]),
+    ("red", {"min": 30719.5, "max": "30KB"}, ["min 30719.5", "0 to 30719", "or as max, which is 30720"]),
     ("red", {"min": 1000, "max": 1000.5}, ["min 1000", "0 to 999.5"]),
-    ("red", {"limit": 60000, "max": 60001}, ["max 60001", "1 to 60000", "raise limit"]),
-    ("red", {"unit": "packets", "limit": 40, "max": 41}, ["max 41", "1 to 40 packets"]),
+    ("red", {"limit": 60000, "max": 131009}, ["max 131009", "1 to 131008"]),
+    ("red", {"min": 50000, "max": None}, ["max 150000", "1 to 131008", "3*min"]),
+    ("red", {"unit": "packets", "limit": 40, "max": 1025}, ["max 1025", "1 to 1024 packets"]),
     ("red", {"max": 0.5}, ["max 0.5", "1 to"]),
     ("red", {"min": -1}, ["min -1", "0 to"]),
     ("red", {"weight": 0}, ["weight 0", "1.52587891e-05 to 1"]),

@@ -294,27 +294,29 @@ def test_texts_are_short() -> None:
 
 
 def test_statistics_have_the_words_of_tc(run: Any, every: FakeCore) -> None:
-    """marked, early, pdrop, other: by the policy, by the limit, by others (tc-red(8), STATISTICS)."""
+    """marked, early, pdrop, other: by the policy, by the limit, by others (tc-red(8), STATISTICS). In the kernel's red_enqueue()
+    each selection is an overlimit, and a selected packet that came CE is a mark: INET_ECN_set_ce() succeeds."""
     counts = {"EARLY": 100, "FORCED": 20, "HEAD_DROPPED": 3, "OVERFLOW": 4000, "FRONT": 500, "LINK_DOWN": 60000,
-              "PARTIAL": 700000, "MARKED": 7, "HEAD_MARKED": 80, "OUT": 1000}  # fmt: skip
+              "PARTIAL": 700000, "MARKED": 7, "HEAD_MARKED": 80, "ALREADY_CE": 9000000, "OUT": 1000}  # fmt: skip
     for name, n in counts.items():
         put(every, f"{name}_PACKETS", n, 1)
         put(every, f"{name}_BYTES", 10 * n, 1)
     every.words[every.address("LIVE_BYTES", 1)], every.words[every.address("LIVE_PACKETS", 1)] = 3000, 2
     _, out, _ = run("-s", "queue", "show", 1)
     assert out.splitlines()[1:] == [
-        " Sent 10800 bytes 1080 pkt (dropped 764623, overlimits 700210 requeues 0)",
+        " Sent 10800 bytes 1080 pkt (dropped 764623, overlimits 9700210 requeues 0)",
         " backlog 3000b 2p requeues 0",
-        "  marked 87 early 700123 pdrop 4500 other 60000",
+        "  marked 9000087 early 700123 pdrop 4500 other 60000",
     ]
     _, out, _ = run("-j", "stats")
     found = json.loads(out)
-    assert found["queues"][1]["tc"] == {"marked": 87, "early": 700123, "pdrop": 4500, "other": 60000}
+    assert found["queues"][1]["tc"] == {"marked": 9000087, "early": 700123, "pdrop": 4500, "other": 60000}
     assert found["queues"][1]["counters"]["overflow"] == {"packets": 4000, "bytes": 40000}
     assert found["queues"][1]["live"]["packets"] == 2 and len(found["queues"]) == 4
     _, out, _ = run("stats", 1)
     rows = {line.split("  ")[0]: line.split()[-1] for line in out.splitlines() if line}
     assert rows["sent"] == "1080" and rows["dropped, overflow"] == "4000" and rows["marked"] == "87"
+    assert rows["selected, CE already"] == "9000000"
 
 
 def test_quantiles_are_ends_of_bins() -> None:
@@ -388,6 +390,42 @@ def test_class(run: Any, every: FakeCore) -> None:
                                 "class mtu 1518"]  # fmt: skip
     assert run("class", "del", "all")[0] == 0 and every.applied("DSCP_MAP1") == 0
     assert core.dscps("AF41,cs6,VA,LE") == [34, 48, 44, 1]  # RFC 2597, 2474, 5865, 8622
+
+
+def test_a_rate_of_another_link_is_told(run: Any, every: FakeCore) -> None:
+    """RED's bandwidth and FN's capacity are the link's by default, and stay when the shaper changes."""
+    assert run("queue", "replace", 0, "red", "limit", "100KB", "min", "10KB")[0] == 0
+    assert run("queue", "replace", 1, "fn", "window", 100, "t", "1us")[0] == 0
+    assert run("queue", "replace", 2, "red", "bandwidth", "100mbit", "adaptive")[0] == 0
+    assert run("queue", "replace", 3, "pie")[0] == 0
+    told = [
+        "queue 0: bandwidth 10Gbit is not the link's rate, 100Mbit; if the queue has the whole link: weirctl queue change 0 "
+        "bandwidth 100Mbit",
+        "queue 1: capacity 10Gbit is not the link's rate, 100Mbit; if the queue has the whole link: weirctl queue change 1 "
+        "capacity 100Mbit",
+    ]
+    assert run("shape", "replace", "rate", "100mbit") == (0, "".join(f"note: {t}\n" for t in told), "")
+    assert [line for line in run("queue", "show")[1].splitlines() if "note" in line] == [f" note: {t}" for t in told]
+    assert json.loads(run("-j", "doctor")[1])["rates"] == {"state": "note", "what": "; ".join(told)}
+    for line in told:
+        assert run(*line.split("weirctl ")[1].split()) == (0, "", "")
+    assert shown(run, 0)["bandwidth"] == pytest.approx(100e6, rel=1e-5)
+    assert json.loads(run("-j", "doctor")[1])["rates"]["state"] == "ok" and "note" not in run("queue", "show")[1]
+    assert run("-j", "shape", "change", "burst", 3000) == (0, "", "")
+    assert run("queue", "change", 0, "bandwidth", "100.02mbit")[0] == 0
+    assert "bandwidth 100.02Mbit is not the link's rate, 100Mbit" in run("queue", "show", 0)[1]
+    assert run("shape", "del")[1].count("note: queue") == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("", ""), ("exempt_first", ""), ("exempt_first off", " exempt_first off"), ("spread geometric", " spread geometric"),
+     ("spread geometric exempt_first", " spread geometric exempt_first")],
+)  # fmt: skip
+def test_an_exempt_first_packet_is_told_where_it_is_not_usual(run: Any, given: str, said: str) -> None:
+    assert run("queue", "replace", 0, "red", "bandwidth", "10gbit", *given.split())[0] == 0
+    line = run("queue", "show", 0)[1].strip()
+    assert line.endswith(f"bandwidth 10Gbit{said}")
 
 
 def test_shape(run: Any, every: FakeCore) -> None:

@@ -241,7 +241,7 @@ def test_doctor_finds_a_well_device_well(ctl: Any) -> None:
     assert (
         code == 0
         and all(line.startswith(("ok ", "note ")) for line in out.splitlines())
-        and len(out.splitlines()) == 11
+        and len(out.splitlines()) == 12
     )
     assert {v["state"] for v in json.loads(ctl("-j", "doctor")[1]).values()} <= {"ok", "note"}
 

@@ -60,6 +60,7 @@ int main(int count, char **words) {
                                       {"weight", o.number("weight")}, {"probability", o.number("probability")}, {"avpkt", size}})
       s.emplace_back(name, text(value));
     s.emplace_back("gentle", o.text("gentle")), s.emplace_back("bytemode", "before");
+    s.emplace_back("exempt_first", exemptFirst(o));
     // In byte mode, as Weir's. It counts packets without their Ethernet header.
     const double counted = size - 14, scale = counted / size;
     c.disc = {"ns3::RedQueueDisc",

@@ -88,6 +88,7 @@ int main(int count, char **words) {
                                       {"weight", o.number("weight")}, {"probability", o.number("probability")}, {"avpkt", o.number("size")}})
       s.emplace_back(name, jsonNumber(value));
     s.emplace_back("gentle", o.text("gentle")), s.emplace_back("spread", o.text("spread")), s.emplace_back("ecn", ecn ? "on" : "off");
+    s.emplace_back("exempt_first", exemptFirst(o));
     c.disc = {"ns3::RedQueueDisc",
               {{"MaxSize", o.text("limit") + "p"}, {"MinTh", jsonNumber(min)}, {"MaxTh", jsonNumber(max)},
                {"LInterm", jsonNumber(1 / o.number("probability"))}, {"QW", o.text("weight")}, {"MeanPktSize", o.text("size")},

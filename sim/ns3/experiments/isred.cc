@@ -53,6 +53,7 @@ int main(int count, char **words) {
   c.queue.settings = {{"unit", "packets"}, {"limit", o.text("limit")}};
   if (c.queue.policy != "drop-tail")
     for (const char *name : {"min", "max", "probability", "weight", "gentle", "spread"}) c.queue.settings.emplace_back(name, o.text(name));
+  if (c.queue.policy != "drop-tail") c.queue.settings.emplace_back("exempt_first", exemptFirst(o));
   if (c.queue.policy != "drop-tail") c.queue.settings.emplace_back("avpkt", o.text("size"));
   if (c.queue.policy == "isred")
     for (const char *name : {"slope", "mode", "source"}) c.queue.settings.emplace_back(name, o.text(name));

@@ -117,6 +117,7 @@ int main(int count, char **words) {
   c.queue.mredLow = o.number("low"), c.queue.mredHigh = o.number("high");
   c.queue.settings = {{"unit", "frames"}, {"limit_bytes", std::to_string(o.whole("limit") * mtu)}, {"avpkt", o.text("mtu")}};
   for (const char *name : {"min", "max", "probability", "weight", "gentle", "spread"}) c.queue.settings.emplace_back(name, o.text(name));
+  c.queue.settings.emplace_back("exempt_first", exemptFirst(o));
   if (!c.queue.mred) c.disc = redDisc(o);
   c.back = redDisc(o);
   c.delay = o.number("delay"), c.packetBytes = size, c.tcp = o.text("tcp");

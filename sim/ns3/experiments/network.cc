@@ -289,6 +289,8 @@ void checkSpread(const Options &options) {
     options.refuse("--spread must be one of uniform, uniform-wait with --queue ns3, not 'geometric'");
 }
 
+std::string exemptFirst(const Options &options) { return options.text("spread") == "uniform-wait" ? "on" : "off"; }
+
 void checkCommon(const Options &options) {
   for (const char *name : {"check", "thread", "model"}) options.only(name, options.text("queue") == "rtl", "--queue rtl");
   options.only("core", options.text("queue") != "ns3", "--queue rtl and golden");

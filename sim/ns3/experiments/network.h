@@ -71,6 +71,8 @@ void networkOptions(Options &options);
 void checkThresholds(const Options &options, const std::string &names, double min, double max, double limit);
 /// Refuses a `--spread` that ns-3's RED does not have: geometric.
 void checkSpread(const Options &options);
+/// RED's `exempt_first` in the papers' experiments: on with ns-2's wait, off with the other spreadings.
+std::string exemptFirst(const Options &options);
 
 /// Refuses common parameters that would be ignored. `runNetwork` does it.
 void checkCommon(const Options &options);

@@ -10,6 +10,7 @@ import weir
 from . import text
 from .context import Context
 from .errors import Ended, Refusal
+from .queue import all_other_rates
 from .words import Words, whole
 
 CLASS_HELP = """\
@@ -169,6 +170,7 @@ def run_shape(context: Context, words: Words) -> int:
     if command == "del":
         words.end()
         device.shape("off")
+        _tell_rates(context)
         return 0
     given: dict[str, str] = {}
     while words:
@@ -182,7 +184,14 @@ def run_shape(context: Context, words: Words) -> int:
         if "rate" not in given:
             raise Refusal("rate is missing, e.g. rate 100mbit; `shape del` turns the shaper off")
         device.shape(given["rate"], given.get("burst"), given.get("overhead"), given.get("mpu"))
+    _tell_rates(context)
     return 0
+
+
+def _tell_rates(context: Context) -> None:
+    """Queues keep the rates for which they were set. Nothing is said into JSON; doctor has it."""
+    for sentence in [] if context.options.json else all_other_rates(context.device):
+        context.say(f"note: {sentence}")
 
 
 def shape_line(shown: dict[str, float], line_rate: float) -> str:

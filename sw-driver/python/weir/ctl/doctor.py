@@ -11,6 +11,7 @@ import weir
 from . import text
 from .context import Context
 from .errors import DONE, UNSOUND
+from .queue import all_other_rates
 from .words import Words
 
 HELP = """\
@@ -109,6 +110,13 @@ def _queues(device: weir.Device) -> Finding:
     return Finding("ok", "every queue's configuration is one that libweir would write")
 
 
+def _rates(device: weir.Device) -> Finding:
+    """RED's bandwidth and FN's capacity stay as they were set when the shaper changes."""
+    if found := all_other_rates(device):
+        return Finding("note", "; ".join(found))
+    return Finding("ok", "no queue is configured for another rate than the link's")
+
+
 def _merging(device: weir.Device) -> Finding:
     """While packets that are split wait for their spacing nothing is merged (docs/modules/spacing.md)."""
     merging = [str(q) for q in range(device.capabilities.queues) if device.merge(q)["mode"] != "off"]
@@ -165,7 +173,7 @@ def _losses(device: weir.Device) -> Finding:
 
 EXAMINATIONS: tuple[tuple[str, Callable[[weir.Device], Finding]], ...] = (
     ("line", _line), ("registers", _scratch), ("clock", _clock), ("state", _state), ("cells", _cells), ("queues", _queues),
-    ("windows", _windows), ("merging", _merging), ("counters", _identity), ("losses", _losses),
+    ("windows", _windows), ("rates", _rates), ("merging", _merging), ("counters", _identity), ("losses", _losses),
 )  # fmt: skip
 
 

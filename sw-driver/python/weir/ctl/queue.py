@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,6 +26,8 @@ need no value (ecn) and are turned off by `ecn off` or `noecn`. As with tc:
   weirctl queue replace 0 red limit 400KB min 30KB max 90KB avpkt 1000 burst 55 ecn bandwidth 10Mbit probability 0.02
 """
 COMMANDS = ("show", "list", "replace", "add", "change", "del", "delete", "help")
+#: tc's other spelling, which it takes too.
+_SPELLINGS = {"adaptative": "adaptive"}
 _STATES = ("on", "off", "yes", "no", "true", "false", "1", "0")
 
 
@@ -36,6 +39,7 @@ def _elsewhere(word: str, policies: Iterable[str]) -> str:
 
 def settings(words: Words, policy: weir.Policy) -> dict[str, str]:
     """NAME VALUE pairs of a policy; flags may come without a value."""
+    words = Words([_SPELLINGS.get(word, word) for word in words.left()])
     policies = [policy]
     if "adaptive" in words.left() and any(p.name == "adaptive" for p in policy.parameters):
         policies.append(weir.policy_of("ared"))
@@ -118,14 +122,16 @@ def line(shown: Mapping[str, Any], capabilities: weir.Capabilities) -> str:
     policy, unit = weir.policy_of(shown["policy"]), shown["unit"]
     whole = {"limit_bytes": capabilities.buffer_bytes, "limit_packets": capabilities.descriptors}
     own = "limit_bytes" if unit == "bytes" else "limit_packets"
+    geometric = shown.get("spread") == "geometric"
     parts = [shown["policy"]]
     for p in policy.parameters:
         value = shown.get(p.name)
         if value is None or value is False:
-            usual = value is None or p.default in ("off", "") or p.name == "exempt_first"
+            usual = value is None or p.default in ("off", "") or (p.name == "exempt_first" and geometric)
             parts += [] if usual else [f"{p.name} off"]
         elif value is True:
-            parts += [] if p.default == "on" and p.kind == "flag" and p.name != "ecn" else [p.name]
+            usual = (p.default == "on" and p.name != "ecn") or (p.name == "exempt_first" and not geometric)
+            parts += [] if usual else [p.name]
         elif p.name == own:
             parts.append(f"limit {text.exact(p, value, unit)}")
         elif p.name in whole and value >= whole[p.name]:
@@ -137,6 +143,37 @@ def line(shown: Mapping[str, Any], capabilities: weir.Capabilities) -> str:
         else:
             parts.append(f"{p.name} {text.exact(p, value, unit)}")
     return " ".join(parts)
+
+
+def _same_rate(shown: Mapping[str, Any], name: str, rate: float, capabilities: weir.Capabilities) -> bool:
+    """Whether a queue has this rate as the one of that name: nearly, or to its registers."""
+    if math.isclose(shown[name], rate, rel_tol=1e-4):
+        return True
+    policy, natural = str(shown["policy"]), {k: v for k, v in shown.items() if k != "policy"}
+    try:
+        return weir.convert_queue(policy, capabilities, **natural) == weir.convert_queue(
+            policy, capabilities, **natural | {name: rate}
+        )
+    except weir.WeirError:  # registers that libweir would not write
+        return False
+
+
+def other_rates(queue: int, shown: Mapping[str, Any], capabilities: weir.Capabilities) -> list[str]:
+    """A sentence for each rate that by default is the link's, and was set for another."""
+    link = capabilities.link_rate
+    rate = text.rate(float(f"{link:.5g}"))
+    return [
+        f"queue {queue}: {p.name} {text.rate(float(f'{shown[p.name]:.5g}'))} is not the link's rate, {rate}; "
+        f"if the queue has the whole link: weirctl queue change {queue} {p.name} {rate}"
+        for p in weir.policy_of(shown["policy"]).parameters
+        if p.default == "the link's rate" and p.name in shown and not _same_rate(shown, p.name, link, capabilities)
+    ]
+
+
+def all_other_rates(device: weir.Device) -> list[str]:
+    """The same of every queue."""
+    capabilities = device.capabilities
+    return [s for q in range(capabilities.queues) for s in other_rates(q, device.queue_show(q), capabilities)]
 
 
 def show(context: Context, words: Words) -> int:
@@ -153,6 +190,8 @@ def show(context: Context, words: Words) -> int:
             found[-1]["statistics"] = describe(state, queue)
         if not context.options.json:
             context.say(f"queue {queue} {line(shown, device.capabilities)}")
+            for sentence in other_rates(queue, shown, device.capabilities):
+                context.say(f" note: {sentence}")
             if state is not None:
                 context.say(tc_lines(state, queue))
     if context.options.json:

@@ -20,7 +20,8 @@ GAP_NS = 2000
 
 #: What each queue runs; DSCP 8·n goes to queue n.
 QUEUES: tuple[tuple[str, dict[str, str]], ...] = (
-    ("red", {"limit": "80000b", "min": "2000b", "max": "40000b", "probability": "0.3", "weight": "0.02", "ecn": "on"}),
+    ("red", {"limit": "80000b", "min": "2000b", "max": "40000b", "probability": "0.3", "weight": "0.02", "ecn": "on",
+             "exempt_first": "off"}),
     ("red", {"limit": "90000b", "min": "1000b", "max": "16000b", "probability": "0.2", "weight": "0.03", "gentle": "on",
              "spread": "uniform-wait"}),
     ("dt-ecn", {"limit": "50000b", "threshold": "20000b"}),
@@ -43,6 +44,7 @@ _BAND = {
     "probability": "0.2",
     "weight": "0.05",
     "bandwidth": "6mbit",
+    "exempt_first": "off",
 }
 _LIMIT = {"limit": "60000b"}
 RATE = "24mbit"

@@ -26,6 +26,7 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("  CE already", ("in_ce",)),
     ("sent", ("out",)),
     ("marked", ("marked", "head_marked")),
+    ("selected, CE already", ("already_ce",)),
     ("dropped early", ("early",)),
     ("dropped, forced", ("forced",)),
     ("dropped, overflow", ("overflow",)),
@@ -34,8 +35,10 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("dropped at departure", ("head_dropped",)),
     ("dropped, link down", ("link_down",)),
 )
-#: tc's words (tc-red(8)): early and certain drops by the policy, drops by the queue's limit, others.
 MARKED = ("marked", "head_marked")
+#: tc's words (tc-red(8)): marks, early and certain drops by the policy, drops by the queue's limit, others. Linux counts a
+#: selected packet as marked if it is CE when it leaves, also if it came so.
+TC_MARKED = (*MARKED, "already_ce")
 EARLY = ("early", "forced", "partial", "head_dropped")
 PDROP = ("overflow", "front")
 OTHER = ("link_down",)
@@ -60,7 +63,7 @@ def quantile(histogram: Sequence[int], share: float) -> float | None:
 def tc_lines(state: weir.State, queue: int) -> str:
     """What `tc -s qdisc show` says below a RED qdisc."""
     c, live = state.queues[queue], state.live[queue]
-    marked, early, pdrop, other = (added(c, names).packets for names in (MARKED, EARLY, PDROP, OTHER))
+    marked, early, pdrop, other = (added(c, names).packets for names in (TC_MARKED, EARLY, PDROP, OTHER))
     return (
         f" Sent {c.out.bytes} bytes {c.out.packets} pkt (dropped {early + pdrop + other}, overlimits {marked + early} requeues 0)\n"
         f" backlog {live.bytes}b {live.packets}p requeues 0\n"
@@ -72,7 +75,7 @@ def describe(state: weir.State, queue: int) -> dict[str, Any]:
     """A queue's counters and live values, and the four words of tc."""
     c = state.queues[queue]
     words = {n: added(c, names).packets for n, names in
-             (("marked", MARKED), ("early", EARLY), ("pdrop", PDROP), ("other", OTHER))}  # fmt: skip
+             (("marked", TC_MARKED), ("early", EARLY), ("pdrop", PDROP), ("other", OTHER))}  # fmt: skip
     return {"tc": words, "counters": dataclasses.asdict(c), "live": dataclasses.asdict(state.live[queue])}
 
 
