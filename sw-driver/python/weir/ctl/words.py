@@ -22,10 +22,13 @@ VALUES: Final = {
     "-d": "device", "--device": "device", "--confirm": "confirm", "--plot": "plot", "--count": "count", "-n": "count",
     "--listen": "listen", "--interval": "interval",
 }  # fmt: skip
-#: Options whose value may be left out, and the value then.
+#: Options whose value may be left out, and the value then. After the verb any word that follows is the value.
 MAYBE: Final = {"--watch": ("watch", "1"), "-w": ("watch", "1")}
 
 _NUMBER: Final = re.compile(r"-?\d+(\.\d*)?([eE][+-]?\d+)?$")
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,30}|0[xX][0-9a-fA-F]{1,16}")
+#: Several short options in one word, as -js.
+_COMBINED: Final = re.compile(r"-[A-Za-z]+$")
 
 
 @dataclass
@@ -62,6 +65,8 @@ def split(arguments: Sequence[str]) -> tuple[Options, list[str]]:
             break
         if not word.startswith("-") or _NUMBER.match(word) or word == "-":
             words.append(word)
+        elif len(word) > 2 and _COMBINED.match(word) and f"-{word[1]}" in FLAGS:
+            rest[:0] = [f"-{word[1]}", f"-{word[2:]}"]
         elif name in FLAGS and not equals:
             setattr(options, FLAGS[name], True)
         elif name in VALUES:
@@ -73,7 +78,8 @@ def split(arguments: Sequence[str]) -> tuple[Options, list[str]]:
         elif name in MAYBE:
             option, usual = MAYBE[name]
             if not equals:
-                value = rest.pop(0) if rest and _NUMBER.match(rest[0]) else usual
+                given = rest and (_NUMBER.match(rest[0]) or (words and not rest[0].startswith("-")))
+                value = rest.pop(0) if given else usual
             setattr(options, option, value)
         else:
             raise Refusal(f"option '{name}' is not known{near(name, [*FLAGS, *VALUES, *MAYBE])}; see weirctl --help")
@@ -136,14 +142,13 @@ class Words:
             raise Refusal(f"'{self._words[0]}' is one word too many")
 
 
-def whole(text: str, what: str, least: int, most: int) -> int:
-    """A whole number, decimal or 0x…, within a range."""
-    try:
-        value = int(text, 0)
-    except ValueError:
-        raise Refusal(f"{what} '{text}' is not a whole number; allowed is {least} to {most}") from None
+def whole(text: str, what: str, least: int, most: int, why: str = "") -> int:
+    """A whole number, decimal (010 is ten) or 0x…, within a range."""
+    if not _WHOLE.fullmatch(text):
+        raise Refusal(f"{what} '{text[:40]}' is not a whole number; allowed is {least} to {most}")
+    value = int(text, 16 if text[:2] in ("0x", "0X") else 10)
     if not least <= value <= most:
-        raise Refusal(f"{what} {value} is out of range: allowed is {least} to {most}")
+        raise Refusal(f"{what} {value} is out of range: allowed is {least} to {most}{why}")
     return value
 
 
