@@ -83,7 +83,7 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("extra", "words"),
     [
-        (["--policy", "wred"], "policy 'wred' is not known; choose one of drop-tail, red"),
+        (["--policy", "wred"], "policy 'wred' is not there; write red in a queue of its own"),
         (["--policy", "red", "--set", "min=90KB", "--set", "max=30KB"], "min"),
         (["--policy", "red", "--set", "weight=0"], "weight"),
         (["--policy", "red", "--set", "limit=100MB"], "limit"),

@@ -420,6 +420,13 @@ def test_a_bad_file_is_one_line_and_writes_nothing(run: Any, every: FakeCore, tm
     assert not every.log
 
 
+def test_a_section_of_many_names_takes_no_longer_than_one(run: Any, every: FakeCore, tmp_path: Path) -> None:
+    """As many as a megabyte has; each name looked up among those before it, one by one, would take minutes."""
+    (tmp_path / "f").write_text("weir: 1\nqueues:\n" + "".join(f" {n}: x\n" for n in range(90000)))
+    begun = time.monotonic()
+    assert "queues: 4 is out of range" in run("restore", tmp_path / "f")[2] and time.monotonic() - begun < 60
+
+
 def test_other_bad_files(run: Any, every: FakeCore, tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00weir")
     (tmp_path / "large").write_bytes(b"#" * ((1 << 20) + 1))

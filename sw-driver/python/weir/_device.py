@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import math
 import os
@@ -667,7 +668,10 @@ class Device:
 
 def _path(uri: str) -> bytes:
     """A URI as the file system has it: a path in it may be no text."""
-    return os.fsencode(uri) if "\0" not in uri else encoded(uri)
+    with contextlib.suppress(UnicodeEncodeError):
+        if "\0" not in uri:
+            return os.fsencode(uri)
+    return encoded(uri)
 
 
 def _unsigned(name: str, value: int) -> int:

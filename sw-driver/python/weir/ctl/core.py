@@ -19,7 +19,8 @@ weirctl class del DSCP[,DSCP…]             back to queue 0
 weirctl class default queue N              frames that are not IP
 weirctl class max_frame BYTES              the longest frame, 64 to 9216
 
-max_frame counts the Ethernet header and VLAN tags, not the FCS. An MTU is the packet in the frame: for an MTU of 1500 write max_frame 1514, with VLAN tags 1518 (one) or 1522 (two).
+max_frame counts the Ethernet header and VLAN tags, not the FCS.
+An MTU is the packet in the frame: for an MTU of 1500 write max_frame 1514, with VLAN tags 1518 (one) or 1522 (two).
 """
 SHAPE_HELP = """\
 weirctl shape show                         -j: JSON

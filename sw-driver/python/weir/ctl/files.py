@@ -53,10 +53,12 @@ class _Loader(yaml.BaseLoader):
         return node
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for i, key in enumerate(keys):
-            if isinstance(key, (dict, list)) or key in keys[:i]:
+        seen: set[str] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str) or key in seen:
                 raise yaml.YAMLError(f"'{key}' in line {node.start_mark.line + 1} is given twice or is not a name")
+            seen.add(key)
         return super().construct_mapping(node, deep=deep)
 
 

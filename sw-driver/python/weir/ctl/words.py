@@ -27,8 +27,6 @@ MAYBE: Final = {"--watch": ("watch", "1"), "-w": ("watch", "1")}
 
 _NUMBER: Final = re.compile(r"-?\d+(\.\d*)?([eE][+-]?\d+)?$")
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,30}|0[xX][0-9a-fA-F]{1,16}")
-#: Several short options in one word, as -js.
-_COMBINED: Final = re.compile(r"-[A-Za-z]+$")
 
 
 @dataclass
@@ -53,6 +51,12 @@ class Options:
     watch: str | None = None
 
 
+def _combined(word: str) -> bool:
+    """Whether a word is several short options, as -js; the last of them may take a value."""
+    *flags, last = (f"-{letter}" for letter in word[1:])
+    return len(word) > 2 and all(flag in FLAGS for flag in flags) and last in FLAGS | VALUES | MAYBE
+
+
 def split(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     """Options, and the words that remain."""
     options, words = Options(), []
@@ -65,8 +69,8 @@ def split(arguments: Sequence[str]) -> tuple[Options, list[str]]:
             break
         if not word.startswith("-") or _NUMBER.match(word) or word == "-":
             words.append(word)
-        elif len(word) > 2 and _COMBINED.match(word) and f"-{word[1]}" in FLAGS:
-            rest[:0] = [f"-{word[1]}", f"-{word[2:]}"]
+        elif _combined(word):
+            rest[:0] = [f"-{letter}" for letter in word[1:]]
         elif name in FLAGS and not equals:
             setattr(options, FLAGS[name], True)
         elif name in VALUES:
