@@ -147,7 +147,7 @@ sys.exit(main(["save", "/dev/stdout"], device))
 
 
 def test_a_file_that_is_a_closed_pipe_is_quiet_too() -> None:
-    """`weirctl save /dev/stdout | true`: neither "/dev/stdout: Broken pipe", nor waiting for another reader."""
+    """`weirctl save /dev/stdout | true` says no "/dev/stdout: Broken pipe"."""
     read, write = os.pipe()
     paths = os.pathsep.join((PATHS, str(Path(__file__).parent)))
     process = subprocess.Popen([sys.executable, "-c", SAVE], env={**os.environ, "PYTHONPATH": paths}, stdout=write,

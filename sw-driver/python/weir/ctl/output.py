@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import threading
@@ -13,24 +12,17 @@ def write(place: str | os.PathLike[str], content: str | bytes) -> None:
     """Writes a file under a temporary name beside its place, and renames it. Raises OSError that names the place.
 
     A symbolic link stays one, a file that was there keeps its mode, a new one has that of the umask. A place that is no
-    regular file (a device, a pipe, a terminal) is written directly. Standard output by another name is not opened again:
-    that would wait for a reader that has gone.
+    regular file (a device, a pipe, a terminal) is written directly.
     """
     data, target = content.encode() if isinstance(content, str) else content, Path(place)
     try:
         if target.exists() and not target.is_file():
-            with os.fdopen(os.dup(1), "wb") if _is_standard_output(target) else target.open("wb") as direct:
+            with target.open("wb") as direct:
                 direct.write(data)
         else:
             _replace(target.resolve(), data)
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(place)) from None
-
-
-def _is_standard_output(target: Path) -> bool:
-    with contextlib.suppress(OSError):  # which is closed
-        return os.path.samestat(target.stat(), os.fstat(1))
-    return False
 
 
 def _replace(target: Path, data: bytes) -> None:
