@@ -49,7 +49,7 @@ complete -c weirctl -n '__fish_seen_subcommand_from save restore' -F
 
 #: Queues that a core can have, for those whose number cannot be asked for in time.
 _QUEUES = tuple(str(n) for n in range(8))
-_WAIT_S = 0.06
+_WAIT_S = 0.04
 _NUMBERED: Final = {"trace", "stats", "merge", "mred"}
 """verbs after which the number of a queue may stand"""
 
@@ -58,12 +58,13 @@ def queues(uri: str | None) -> tuple[str, ...]:
     """Numbers of the device's queues; of every queue that there can be if it does not answer at once."""
     found = []
 
-    def ask() -> None:
-        with contextlib.suppress(Exception), weir.Device(str(uri)) as device:
+    def ask(opened: type[weir.Device], uri: str) -> None:
+        with contextlib.suppress(weir.WeirError), opened(uri) as device:
             found.append(device.capabilities.queues)
 
-    if uri and not uri.startswith("sim:"):  # whose core is a new one
-        thread = threading.Thread(target=ask, daemon=True)
+    # not a serial line, which another program may be about to open, and no cycle model, whose core is a new one
+    if uri and uri.startswith(("unix:", "pci:")):
+        thread = threading.Thread(target=ask, args=(weir.Device, uri), daemon=True)
         thread.start()
         thread.join(_WAIT_S)
     return tuple(str(n) for n in range(found[0])) if found else _QUEUES
@@ -123,11 +124,12 @@ def _of_queue(verb: str, given: Sequence[str]) -> list[str]:
 def _queue(taken: Sequence[str], numbers: Callable[[], Sequence[str]]) -> list[str]:
     """What may follow these words of `queue`."""
     command, rest = taken[1], taken[2:]
-    if command == "help" or (rest[1:] == [] and rest and command in ("replace", "add", "change")):
-        return [p.name for p in weir.policies()] if command != "help" or not rest else []
+    takes_policy = command in ("replace", "add", "change")
+    if (command == "help" and not rest) or (takes_policy and len(rest) == 1):
+        return [p.name for p in weir.policies()]
     if not rest:
         return list(numbers())
-    if command not in ("replace", "add", "change"):
+    if not takes_policy:
         return []
     known = {p.name: p for policy in weir.policies() if policy.name == rest[1] for p in policy.parameters}
     if not known:  # change without a policy
