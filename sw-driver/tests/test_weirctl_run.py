@@ -25,7 +25,7 @@ import pytest
 import weir
 from fake_core import POLICIES, FakeCore, RegisterFile, SlaveError
 from served import served
-from weir.ctl import exporter, regs, trace
+from weir.ctl import completion, exporter, regs, trace
 from weir.ctl.context import Context
 from weir.ctl.main import main
 from weir.ctl.words import Options
@@ -205,6 +205,24 @@ def test_a_core_without_a_trace_is_told(capsys: pytest.CaptureFixture[str], regi
     assert "FREE_CELLS" in (out := capsys.readouterr().out) and "TRACE_CTRL" not in out
 
 
+def test_completion_asks_a_device_for_its_queues(ctl: Any, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(completion, "_WAIT_S", 20)
+    for before in ("queue replace", f"-d {uri} class default queue", f"--device {uri} regs queue"):
+        assert ctl("completion", "words", "--", *before.split())[1].split() == list("0123")
+    assert f"unix:{uri.partition(':')[2]}" in completion.uris()
+
+
+def test_stats_tells_a_reset(uri: str) -> None:
+    process = start("-d", uri, "stats", "--watch", "1.5", "--count", "3", "0")
+    assert process.stdout is not None
+    while "core:" not in process.stdout.readline():
+        pass
+    with weir.Device(uri) as device:
+        device.reset()
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and "the counters began anew: a reset came in between" in out and "-" not in out
+
+
 def test_stats_again_and_again(ctl: Any) -> None:
     code, out, _ = ctl("stats", "--watch", 0.2, "--count", 3)
     assert code == 0 and out.count("per second") == 2 and "Mbit" in out
@@ -214,7 +232,7 @@ def test_top(ctl: Any) -> None:
     code, out, _ = ctl("top", "--count", 2, "--interval", 0.3)
     assert code == 0 and out.count("device time") == 2
     last = [line.split() for line in out.splitlines() if line.startswith("queue 0")][-1]
-    assert last[2] == "red" and last[7].endswith("bit") and 0 <= float(last[6]) <= 1
+    assert last[2:4] == ["red", "400KB"] and last[8].endswith("bit") and 0 <= float(last[7]) <= 1
 
 
 def test_top_on_a_terminal_ends_by_q(uri: str) -> None:
