@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +16,11 @@ from pathlib import Path
 import pytest
 
 import weir
-from captures import pcap, small_rows
+from captures import EPOCH_NS, pcap, small_rows, snapped
+from jumbo_frames import ipv4
 from weir_sim import Core, cli, serve
 from weir_sim.errors import UsageError
+from weir_sim.jumbo import build
 from weir_sim.protocol import encode
 from weir_sim.serve import Options, Server
 from weir_sim.traffic import Capture, Random, source
@@ -132,6 +136,33 @@ def test_a_capture_comes_again_and_again(tmp_path: Path) -> None:
         len(frames) > 2 * len(rows)
         and frames[: len(rows)] == [data for _, data in rows] == frames[len(rows) : 2 * len(rows)]
     )
+
+
+def test_a_capture_that_is_served_is_read_as_a_replay_reads_it(tmp_path: Path) -> None:
+    """Compressed, out of a pipe; a jumbo frame captured in part is opaque, for a client may have jumbo frames split."""
+    jumbo = build([ipv4(300, number=n) for n in range(3)], [0] * 3)
+    opaque = jumbo[:12] + bytes(len(jumbo) - 12)
+    content = pcap([(EPOCH_NS + 9000, ipv4(200)), (EPOCH_NS, ipv4(100))], nano=True)
+    content += snapped(EPOCH_NS + 4000, jumbo, 90) + snapped(EPOCH_NS + 20_000, ipv4(60), 74)
+    os.mkfifo(tmp_path / "pipe")
+    for reorder, frames in (
+        (False, [ipv4(200), ipv4(100), opaque, ipv4(60)]),
+        (True, [ipv4(100), opaque, ipv4(200), ipv4(60)]),
+    ):
+        thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(gzip.compress(content),))
+        thread.start()
+        capture = source(str(tmp_path / "pipe"), 1.0, 1, reorder)
+        thread.join()
+        core = Core("full")
+        core.device.jumbo("split")
+        out: list[bytes] = []
+        while len(out) < len(frames):
+            capture.feed(core, core.now_ns + 5000)
+            core.run_until(core.now_ns + 5000)
+            out += [frame.data for frame in core.recv()]
+        assert out[: len(frames)] == frames
+        assert "captured in part: 1 packet" in capture.notes[0]
+        assert ["give --reorder" in note for note in capture.notes] == [False, True][: 2 - reorder]
 
 
 def test_a_client_that_never_reads_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,9 +21,10 @@ from . import plot, trace
 from .core import Core
 from .errors import IdentityError, UsageError
 from .files import Outputs
+from .intake import Intake
 from .jumbo.packet import JumboFormat
 from .jumbo.wire import Malformed, dissect
-from .pcap import BEYOND, CaptureError, Packet, PcapWriter, read_capture
+from .pcap import BEYOND, Capture, CaptureError, Packet, PcapWriter, read_capture
 
 LINE_RATE = 10e9
 """bit/s of both sides of the core"""
@@ -79,6 +80,8 @@ class Options:
     """shares of packets that a jumbo frame in transit loses at min and at max; None: what RED selects goes as a whole"""
     match: Mapping[int, tuple[str, int | str]] = field(default_factory=dict)
     match_default: int | str = 0
+    reorder: bool = False
+    """put the packets in the order of their times first"""
 
 
 @dataclass
@@ -237,8 +240,13 @@ def _inside(frame: bytes, form: JumboFormat) -> tuple[int, int]:
 class Replay:
     """One replay, from the options to the result."""
 
-    def __init__(self, options: Options, wave: Path | None) -> None:
+    def __init__(self, options: Options, capture: Capture, wave: Path | None) -> None:
         self.options = options
+        self.form = JumboFormat(l3=options.form == "l3")
+        self.capture = capture
+        self.intake = Intake(
+            capture, options.reorder, None if options.jumbo == "opaque" else self.form, options.merge != "off"
+        )
         if not 0 < options.link_rate <= LINE_RATE:
             raise UsageError("the link rate must be above 0 and at most 10Gbit")
         self.core = Core(options.preset, wave=wave, egress="mac", skip=options.skip)
@@ -254,12 +262,8 @@ class Replay:
         device.trace_enable()
         self.start_ns = self.core.now_ns + SETTLE_NS
         self.first_ns = 0
-        self.last_ns = 0
-        self.backwards = 0
-        self.snapped = 0
         self.late_ns = 0
         self.tally = _Tally()
-        self.form = JumboFormat(l3=options.form == "l3")
         if options.merge != "off" or options.jumbo == "transit":
             self.tally.unpacked = {"packets": 0, "bytes": 0}
         unit = trace_csv.UNITS.index(str(self.config["unit"]))
@@ -271,7 +275,7 @@ class Replay:
         passed = (capture_ns - self.first_ns) / self.options.speedup
         if self.start_ns + passed >= CLOCK_NS:
             raise CaptureError(
-                f"{self.options.source}: a packet comes {passed / 3.6e12:.4g} h after the first: the core's clock has 48 bits of ns, "
+                f"{self.capture.name}: a packet comes {passed / 3.6e12:.4g} h after the first: the core's clock has 48 bits of ns, "
                 f"78 h; give --speedup, or a part of the capture"
             )
         return self.start_ns + round(passed)
@@ -280,19 +284,11 @@ class Replay:
         """Puts packets on the line; answers the time of the last."""
         data = bytearray()
         for packet in packets:
-            missing = packet.length - len(packet.data)
-            self.snapped += missing > 0
-            frame = packet.data + bytes(missing)
             opaque = self.options.jumbo != "transit" and self.tally.unpacked is not None
-            if opaque and _inside(frame, self.form)[0] != 1:
+            if opaque and _inside(packet.data, self.form)[0] != 1:
                 self.tally.unpacked = None
-            data += frame
-        times = []
-        for packet in packets:
-            if packet.time_ns < self.last_ns:
-                self.backwards += 1
-            self.last_ns = max(self.last_ns, packet.time_ns)
-            times.append(self.model_time(self.last_ns))
+            data += packet.data
+        times = [self.model_time(packet.time_ns) for packet in packets]
         self.core.send_many(data, [packet.length for packet in packets], times)
         self.tally.sent["packets"] += len(packets)
         self.tally.sent["bytes"] += len(data)
@@ -329,12 +325,11 @@ class Replay:
     def run(self, outputs: Outputs) -> None:
         """Reads, sends and collects everything."""
         options = self.options
-        packets = read_capture(options.source)
-        chunk = list(islice(packets, CHUNK))
-        self.first_ns = self.last_ns = chunk[0].time_ns
+        chunk = list(islice(self.intake, CHUNK))
+        self.first_ns = chunk[0].time_ns
         if not 0 <= self.first_ns < 10**9 << 32:
             when = "before 1970" if self.first_ns < 0 else BEYOND
-            raise CaptureError(f"{options.source}: the time of the first packet is {when}, which pcap cannot say")
+            raise CaptureError(f"{self.capture.name}: the time of the first packet is {when}, which pcap cannot say")
         writer = PcapWriter(outputs.open(options.target))
         csv = None
         if options.trace:
@@ -344,12 +339,13 @@ class Replay:
             def csv(records: trace.Records) -> None:
                 trace.write_csv(file, records)
 
-        size = options.source.stat().st_size
-        with tqdm(total=size, unit="B", unit_scale=True, delay=2, leave=False, disable=not sys.stderr.isatty()) as bar:
+        with tqdm(
+            total=self.capture.size, unit="B", unit_scale=True, delay=2, leave=False, disable=not sys.stderr.isatty()
+        ) as bar:
             while chunk:
                 last = self.send(chunk)
-                bar.update(sum(len(packet.data) + 16 for packet in chunk))
-                chunk = list(islice(packets, CHUNK))
+                bar.update(self.capture.position - bar.n)
+                chunk = list(islice(self.intake, CHUNK))
                 self.core.run_until(last if chunk else 0)
                 self.collect(writer, csv)
             self.core.run_idle()
@@ -370,7 +366,8 @@ class Replay:
             **({"merge_limits": self.merge | {"form": options.form}} if options.merge != "off" else {}),
             "jumbo": options.jumbo,
             **({"mred": self.mred} if self.mred else {}),
-            "snapped": self.snapped,
+            "snapped": self.intake.cut,
+            "snapped_opaque": self.intake.opaque,
             "duration_ns": self.core.now_ns - self.start_ns,
             "cycles": self.core.cycles,
             "cycles_evaluated": self.core.evaluated,
@@ -378,11 +375,7 @@ class Replay:
         }
         _check_identity(stats, self.tally, self.core)
         stats["identity"] = "rx = tx + dropped, in packets and bytes, by registers and by frames"
-        notes = []
-        if self.snapped:
-            notes.append(f"{self.snapped} packets were captured in part; the rest of each is sent as zeros")
-        if self.backwards:
-            notes.append(f"{self.backwards} packets are earlier than the one before them; they follow it directly")
+        notes = self.intake.notes()
         if self.late_ns > LATE_NS:
             notes.append(
                 f"the 10 Gbit/s line into the core was full: packets came up to {self.late_ns / 1e6:.1f} ms late"
@@ -413,8 +406,12 @@ class Replay:
         plot.draw(path, self.history, title, subtitle, thresholds, with_average=policy in RED_FAMILY, below=below)
 
 
-def replay(options: Options) -> Result:
+def replay(options: Options, capture: Capture | None = None) -> Result:
     """Replays a capture and writes the files that `options` asks for: all of them, or on any error none.
+
+    Args:
+        options: what is done.
+        capture: what was opened from `options.source` and not read from yet; None: it is opened here.
 
     Raises:
         CaptureError: the capture cannot be read.
@@ -423,9 +420,9 @@ def replay(options: Options) -> Result:
         IdentityError: packets are unaccounted for.
         ModelError: the cycle model is not built.
     """
-    next(read_capture(options.source))  # a capture that cannot be read is told before anything is started
+    capture = capture or read_capture(options.source)  # told before anything is started if it cannot be read
     with Outputs() as outputs:
-        run = Replay(options, outputs.path(options.wave) if options.wave else None)
+        run = Replay(options, capture, outputs.path(options.wave) if options.wave else None)
         run.run(outputs)
         if options.wave:
             run.core.end_wave()

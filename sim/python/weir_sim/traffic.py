@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 from .core import Core
 from .errors import UsageError
 from .frames import ECT0, ECT1, NOT_ECT, udp_frame
+from .intake import Intake
 from .jumbo.link import wire_bytes
+from .jumbo.packet import JumboFormat
 from .pcap import read_capture
 
 SIZES = ((64, 7), (576, 4), (1514, 1))
@@ -21,6 +24,8 @@ MOST_BYTES = 64 << 20
 
 class Random:
     """Poisson arrivals of the simple IMIX at `rate` bit/s on the wire, a quarter Not-ECT; DSCP 0 and 46."""
+
+    notes: Sequence[str] = ()
 
     def __init__(self, rate: float, seed: int = 1) -> None:
         if not 0 < rate <= 10e9:
@@ -46,12 +51,15 @@ class Random:
 class Capture:
     """The frames of a capture at its times, divided by `speedup`, from the beginning again when it has ended."""
 
-    def __init__(self, path: Path, speedup: float = 1.0) -> None:
-        packets = list(read_capture(path))
+    def __init__(self, path: Path, speedup: float = 1.0, reorder: bool = False) -> None:
+        # a client may have jumbo frames split and packets merged at any time
+        intake = Intake(read_capture(path), reorder, JumboFormat(), ports=True)
+        packets = list(intake)
+        self.notes = intake.notes()
         if sum(len(p.data) for p in packets) > MOST_BYTES:
             raise UsageError(f"{path}: more than {MOST_BYTES >> 20} MB; cut it with editcap or take a shorter one")
         first = packets[0].time_ns
-        self._frames = [bytes(p.data) + bytes(p.length - len(p.data)) for p in packets]
+        self._frames = [p.data for p in packets]
         self._times = [int((p.time_ns - first) / speedup) for p in packets]
         gaps = [b - a for a, b in pairwise(self._times)]
         self._period = self._times[-1] + (max(1, sum(gaps) // len(gaps)) if gaps else 1_000_000)
@@ -69,12 +77,12 @@ class Capture:
                 self._start = max(self._start + self._period, core.now_ns)
 
 
-def source(text: str, speedup: float, seed: int) -> Random | Capture:
+def source(text: str, speedup: float, seed: int, reorder: bool = False) -> Random | Capture:
     """The traffic that a person names: a rate as tc writes it, or the path of a capture."""
     import weir
 
-    if Path(text).is_file():
-        return Capture(Path(text), speedup)
+    if text == "-" or Path(text).exists():
+        return Capture(Path(text), speedup, reorder)
     try:
         rate = weir.parse_rate(text)
     except weir.WeirError:
