@@ -1,44 +1,60 @@
 """Weir from Python: configuration in natural units, counters and trace, on libweir.
 
-All conversion to the hardware's fixed point happens in libweir (docs/libweir.md).
+All conversion to the hardware's fixed point happens in libweir (docs/libweir.md), which is loaded when something of it is first
+used: `import weir` alone takes no time, and fails for no missing library.
 """
 
-from ._config import (
-    Capabilities,
-    Parameter,
-    Policy,
-    Value,
-    complete,
-    convert_queue,
-    convert_queue_back,
-    convert_red,
-    convert_shaper,
-    full_capabilities,
-    parameter_called,
-    parse_number,
-    parse_rate,
-    parse_size,
-    parse_time,
-    policies,
-    policy_of,
-    shaper_parameters,
-    weight_from_burst,
-)
-from ._device import (
-    Bus,
-    CoreCounters,
-    CoreLive,
-    Count,
-    Device,
-    LinkCounters,
-    NativeBus,
-    QueueCounters,
-    QueueLive,
-    State,
-    TraceRecord,
-    decode_trace,
-)
-from ._ffi import WeirError
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._config import (
+        Capabilities,
+        Parameter,
+        Policy,
+        Value,
+        complete,
+        convert_queue,
+        convert_queue_back,
+        convert_red,
+        convert_shaper,
+        full_capabilities,
+        parameter_called,
+        parse_number,
+        parse_rate,
+        parse_size,
+        parse_time,
+        policies,
+        policy_of,
+        shaper_parameters,
+        weight_from_burst,
+    )
+    from ._device import (
+        Bus,
+        CoreCounters,
+        CoreLive,
+        Count,
+        Device,
+        LinkCounters,
+        NativeBus,
+        QueueCounters,
+        QueueLive,
+        State,
+        TraceRecord,
+        decode_trace,
+    )
+    from ._ffi import WeirError
+else:
+
+    def __getattr__(name: str) -> object:
+        """What the package offers, from the module that has it."""
+        if name in __all__:
+            for home in ("_config", "_device"):
+                module = import_module(f".{home}", __name__)
+                if hasattr(module, name):
+                    return globals().setdefault(name, getattr(module, name))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Bus",

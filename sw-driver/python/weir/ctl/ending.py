@@ -1,11 +1,75 @@
-"""Signals that end the program, while a configuration is being changed."""
+"""How a program ends: interrupts, standard streams that are closed or know few characters, signals while a configuration is being
+changed."""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import io
+import os
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+
+INTERRUPTED = 130
+"""Exit code of a program that was interrupted."""
+_PLAIN = {"µ": "u", "…": "...", "≥": ">=", "≤": "<=", "→": "->", "×": "x"}
+
+
+@contextlib.contextmanager
+def interrupted_quits(program: str) -> Iterator[None]:
+    """In this context an interrupt ends the program at once, with one line and exit code 130.
+
+    For imports: in them KeyboardInterrupt may come out anywhere, also where it is printed and ignored. SIGINT that is ignored
+    stays so, and outside of the main thread nothing changes.
+    """
+
+    def quits(number: int, frame: object) -> None:
+        with contextlib.suppress(OSError):
+            os.write(2, f"{program}: interrupted\n".encode())
+        os._exit(INTERRUPTED)
+
+    before = signal.getsignal(signal.SIGINT)
+    if before in (None, signal.SIG_IGN) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, quits)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that a stream's encoding lacks: "..." for an ellipsis, an escape for others."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in lacking), error.end
+
+
+codecs.register_error("weir-plain", _plain)
+
+
+def prepare_streams() -> None:
+    """Makes standard streams that any text can be written to, in any locale; those that are closed lead nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8", errors="weir-plain"))
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="weir-plain")
+
+
+def give_up(stream: Any) -> None:
+    """A standard stream that could not be written leads nowhere from now on: what is left in it is not tried again at the end."""
+    with contextlib.suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
 
 _NUMBERS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
