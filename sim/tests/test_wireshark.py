@@ -136,7 +136,9 @@ def test_what_was_captured_of_a_frame_is_shown(tmp_path: Path) -> None:
     rows = fields(cut(tmp_path / "c.pcap", [(frame, 14 + 13), (frame, 100)]), *names)
     assert rows[0]["weir_jumbo.length"] == "40" and rows[0]["weir_jumbo.spacing"] == "0"  # one entry of the two
     assert rows[1]["weir_jumbo.length"] == "40,400" and rows[1]["weir_jumbo.spacing"] == "0,10"
-    assert rows[1]["udp.srcport"] == "1001" and "2 of 2 packets, 454 bytes (captured in part)" in rows[1]["_ws.col.Info"]
+    assert (
+        rows[1]["udp.srcport"] == "1001" and "2 of 2 packets, 454 bytes (captured in part)" in rows[1]["_ws.col.Info"]
+    )
 
 
 LIES_CUT = {

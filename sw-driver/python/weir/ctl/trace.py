@@ -28,7 +28,6 @@ The trace is on meanwhile, and afterwards as it was before. The device keeps a f
 counts the others as lost (weirctl stats). Some small builds have no trace.
 """
 _TRACE_CTRL = 0x060
-_PICTURES = (".png", ".svg", ".pdf")
 _QUIET_S = 3.0
 _ECNS = ("-", "ECT1", "ECT0", "CE")
 
@@ -115,6 +114,7 @@ def _plot(context: Context, queue: int, count: int) -> int:
         import numpy as np
 
         from weir_sim import plot, trace
+        from weir_sim.errors import UsageError
     except ImportError as error:
         raise Refusal(
             f"--plot needs weir_sim, numpy and matplotlib; in a clone: pip install '.[sim]' ({error})"
@@ -122,8 +122,10 @@ def _plot(context: Context, queue: int, count: int) -> int:
     place = Path(str(context.options.plot))
     if not place.resolve().parent.is_dir():
         raise Refusal(f"{place}: the directory does not exist")
-    if place.suffix not in _PICTURES:
-        raise Refusal(f"{place}: a picture's name ends in {', '.join(_PICTURES[:-1])} or {_PICTURES[-1]}")
+    try:
+        kind = plot.kind(place)
+    except UsageError as error:
+        raise Refusal(str(error)) from None
     device = context.device
     shown = device.queue_show(queue)
     policy = weir.policy_of(shown["policy"])
@@ -150,7 +152,7 @@ def _plot(context: Context, queue: int, count: int) -> int:
         thresholds,
         policy.name in ("red", "isred", "ared"),
         below,
-        place.suffix[1:],
+        kind,
     )
     output.write(place, picture.getvalue())
     context.say(f"{place}: {len(found)} records")
