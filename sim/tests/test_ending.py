@@ -1,4 +1,4 @@
-"""`weir-sim` and the streams that it writes: locales, closed pipes, full disks, missing permission, interrupts, terminals."""
+"""How `weir-sim` ends, and what it says: locales, closed pipes, full disks, missing permission, interrupts, terminals."""
 
 from __future__ import annotations
 
