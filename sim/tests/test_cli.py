@@ -83,7 +83,7 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("extra", "words"),
     [
-        (["--policy", "wred"], "policy 'wred' is not known; choose one of drop-tail, red"),
+        (["--policy", "wred"], "policy 'wred' is not there; write red in a queue of its own"),
         (["--policy", "red", "--set", "min=90KB", "--set", "max=30KB"], "min"),
         (["--policy", "red", "--set", "weight=0"], "weight"),
         (["--policy", "red", "--set", "limit=100MB"], "limit"),
@@ -112,7 +112,7 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
             "--match 10.0.0.0/8=16: write DESTINATION=CLASS",
         ),
         (["--policy", "red", "--merge", "class", "--jfet", "0"], "--jfet 0 is too short: allowed is 1ns to 1s"),
-        (["--policy", "red", "--merge", "class", "--jfet", "2s"], "merge jfet 2e+06us is out of range"),
+        (["--policy", "red", "--merge", "class", "--jfet", "2s"], "merge jfet 2s is out of range"),
         (["--policy", "red", "--merge", "class", "--jfet", "soon"], "--jfet soon"),
         (["--policy", "red", "--jfet", "1us"], "--jfet is for packets that are merged; add --merge flow"),
         (["--policy", "red", "--max-bytes", "1500"], "--max-bytes is for packets that are merged"),

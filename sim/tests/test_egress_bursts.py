@@ -167,7 +167,7 @@ def test_codel_in_its_loop_sends_a_frame_every_7_cycles_for_each_packet_it_looks
     7 (k + 1) cycles, or its time on the line if that is more: the line is idle only for what the drops take beyond it.
     """
     core = Core("full", egress="stopped")
-    core.device.queue_replace(0, policy="codel", target="1us", interval=interval, mtu=100)
+    core.device.queue_replace(0, policy="codel", target="1us", interval=interval, maxpacket=100)
     core.device.trace_enable(arrivals=False)
     count = 3000
     core.send_many(udp_frame(SHORT, 0, NOT_ECT) * count, [SHORT] * count, [core.now_ns] * count)

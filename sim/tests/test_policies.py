@@ -52,7 +52,7 @@ CASES: dict[str, Case] = {
     "pie drop": ("pie", PIE, PIE_RAW),
     "pie ecn": ("pie", PIE | {"ecn": True, "bypass": 6_000}, PIE_RAW),
     "codel drop": ("codel", CODEL, {}),
-    "codel ecn": ("codel", CODEL | {"ecn": True, "ce_threshold": "80us", "mtu": 500, "target": "40us"}, {}),
+    "codel ecn": ("codel", CODEL | {"ecn": True, "ce_threshold": "80us", "maxpacket": 500, "target": "40us"}, {}),
     "pi2 drop": ("pi2", PI2 | {"ecn": False}, PI2_RAW),
     "pi2 ecn": ("pi2", PI2 | {"p_cmax": 0.15}, PI2_RAW),
 }

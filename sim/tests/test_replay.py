@@ -179,6 +179,7 @@ def test_trace_agrees_with_the_statistics(source: Path) -> None:
     ]  # fmt: skip
     arrivals = [row for row in rows if row["kind"] == "arrival"]
     departures = [row for row in rows if row["kind"] == "departure"]
+    assert {(row["policy"], row["unit"]) for row in departures} == {(row["policy"], row["unit"]) for row in arrivals}
     assert len(arrivals) == stats["rx"]["packets"] and len(departures) == stats["tx"]["packets"]
     for cause in ("early", "forced", "overflow"):
         chosen = [row for row in arrivals if (row["action"], row["cause"]) == ("drop", cause)]

@@ -9,16 +9,21 @@
 static int unknown_key(int policy, const char *name)
 {
 	const char *called = weir_parameter_called(policy, name);
-	char known[300] = "", here[40] = "";
+	struct weir_guess guess = { NULL, 0 };
+	struct weir_text here;
+	char known[300] = "";
 	size_t used = 0;
 	const struct weir_row *row;
 
-	for (size_t i = 0; (row = weir_row_at(policy, i)) && used < sizeof(known); i++)
+	for (size_t i = 0; (row = weir_row_at(policy, i)) && used < sizeof(known); i++) {
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", row->parameter.name);
+		weir_consider(&guess, name ? name : "", row->parameter.name);
+	}
+	here = weir_did_you_mean(&guess);
 	if (called)
-		snprintf(here, sizeof(here), ", it is %s here", called);
+		snprintf(here.s, sizeof(here.s), ", it is %s here", called);
 	return weir_fail(WEIR_E_UNKNOWN, "%s has no parameter '%.30s'%s; it has %s", weir_policy_of(policy)->info.name,
-			 name ? name : "", here, known);
+			 name ? name : "", here.s, known);
 }
 
 /* Tells the policy, its base first, which parameter has been named. */

@@ -348,7 +348,7 @@ int weir_convert_shaper(const struct weir_capabilities *caps, const struct weir_
 		status = check_shaper(caps, "rate", shaper->rate, INFINITY, "or 0 to turn the shaper off");
 		if (!status)
 			status = check_shaper(caps, "burst", burst, burst_bytes(shaper->rate, UINT32_MAX),
-					      "at this rate more would be over 4.29 s");
+					      "more is over 4.29 s at this rate");
 	} else if (!(burst >= 0 && isfinite(burst))) {
 		status = check_shaper(caps, "burst", burst, INFINITY, "give bytes");
 	}

@@ -18,6 +18,18 @@ struct weir_text {
 };
 struct weir_text weir_show_value(double value);
 struct weir_text weir_show_amount(double value, const char *unit);
+/* The same in its unit's usual words ("4s", "64kbit", "4.999GB"); `inwards` rounds thousandths: floor, ceil or round. */
+struct weir_text weir_show_bound(double value, const char *unit, double (*inwards)(double));
+
+/* The name that is most like a word; name NULL: none is. */
+#define WEIR_LONGEST_NAME 40
+struct weir_guess {
+	const char *name;
+	size_t distance;
+};
+void weir_consider(struct weir_guess *guess, const char *word, const char *name);
+/* ", did you mean '…'?", or nothing. */
+struct weir_text weir_did_you_mean(const struct weir_guess *guess);
 
 /* ---- parameters ---------------------------------------------------------------------------------------- */
 

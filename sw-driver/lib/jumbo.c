@@ -43,9 +43,11 @@ static int check(const struct weir_jumbo *jumbo)
 		return weir_fail(WEIR_E_RANGE, "jumbo tick %u is out of range: allowed is 1 to %u (log2 of ns); try %u",
 				 jumbo->tick, TICK_MOST, TICK);
 	if (jumbo->spacing != 0 && !(jumbo->spacing >= SPACING_LEAST && jumbo->spacing <= SPACING_MOST))
-		return weir_fail(WEIR_E_RANGE, "jumbo spacing %gus is out of range: allowed is 1ns to 1s, 0 for none; try 1ms", jumbo->spacing);
+		return weir_fail(WEIR_E_RANGE, "jumbo spacing %s is out of range: allowed is 1ns to 1s, 0 for none; try 1ms",
+				 weir_show_bound(jumbo->spacing, "us", round).s);
 	if (jumbo->spacing != 0 && jumbo->mode != WEIR_JUMBO_SPLIT)
-		return weir_fail(WEIR_E_RANGE, "jumbo spacing %gus: only packets that are split wait for their spacing; set mode split", jumbo->spacing);
+		return weir_fail(WEIR_E_RANGE, "jumbo spacing %s: only packets that are split wait for their spacing; set mode split",
+				 weir_show_bound(jumbo->spacing, "us", round).s);
 	return WEIR_OK;
 }
 

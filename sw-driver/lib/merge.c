@@ -67,7 +67,8 @@ static int set_merge(struct weir *w, unsigned int queue, const struct weir_merge
 	if (!status)
 		status = check_limit("max_count", merge.max_count, 2, MAX_COUNT);
 	if (!status && !(merge.jfet >= JFET_LEAST && merge.jfet <= JFET_MOST))
-		status = weir_fail(WEIR_E_RANGE, "merge jfet %gus is out of range: allowed is 1ns to 1s; try 100us", merge.jfet);
+		status = weir_fail(WEIR_E_RANGE, "merge jfet %s is out of range: allowed is 1ns to 1s; try 100us",
+				   weir_show_bound(merge.jfet, "us", round).s);
 	if (status)
 		return status;
 	if (!weir_merges(w)) {

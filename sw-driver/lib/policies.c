@@ -30,6 +30,40 @@ static const struct {
 	{ "drop-front", WEIR_POLICY_DROP_TAIL, "front" },
 };
 
+/* Queueing disciplines of tc that are no policy here, and what to use. */
+static const struct {
+	const char *names; /* with a blank after each */
+	const char *here;
+} elsewhere[] = {
+	{ "pfifo ", "write drop-tail unit packets limit N" },
+	{ "bfifo ", "write drop-tail limit BYTES" },
+	{ "pfifo_head_drop ", "write drop-tail unit packets limit N front" },
+	{ "tbf ", "the core's shaper does that: weirctl shape replace rate RATE burst SIZE" },
+	{ "prio pfifo_fast ", "give the queue that goes first `strict`, with any policy; weirctl class fills it" },
+	{ "ets ", "give queues `strict` or `quantum BYTES`, with any policy; weirctl class fills them" },
+	{ "drr wrr ", "give queues `quantum BYTES`, with any policy; weirctl class fills them" },
+	{ "htb hfsc cbq ", "classes have no rates of their own: weirctl shape limits the link, `quantum` shares it" },
+	{ "gred wred ", "write red in a queue of its own for each class; weirctl class fills them" },
+	{ "dualpi2 ", "it is two queues with pi2: each names the other in `coupled`, that of L4S is `low_latency`" },
+	{ "fq_codel ", "no core has a queue per flow; codel is the same control law in one queue" },
+	{ "fq_pie ", "no core has a queue per flow; pie is the same control law in one queue" },
+	{ "cake ", "no core has a queue per flow; the nearest is weirctl shape replace rate RATE, and codel" },
+	{ "fq sfq sfb choke hhf blue ", "no core has it; red, pie, codel and fn are the nearest" },
+	{ "netem mq mqprio taprio noqueue ", "no core has it, and no policy stands for it" },
+};
+
+/* What to use instead of one of them; NULL if it is none. */
+static const char *instead_of(const char *name)
+{
+	const size_t length = strlen(name);
+
+	for (size_t i = 0; i < WEIR_LENGTH(elsewhere); i++)
+		for (const char *at = elsewhere[i].names; *at; at += strcspn(at, " ") + 1)
+			if (strcspn(at, " ") == length && !strncasecmp(at, name, length))
+				return elsewhere[i].here;
+	return NULL;
+}
+
 const struct weir_policy_info *weir_policy_at(size_t i)
 {
 	return i < WEIR_LENGTH(policies) ? &policies[i]->info : NULL;
@@ -53,22 +87,31 @@ int weir_no_policy(int policy)
 /* The policy of a name or alias, and the flag that it turns on. */
 static int by_name(const char *name, const char **flag)
 {
+	struct weir_guess guess = { NULL, 0 };
+	const char *instead;
 	char known[200] = "";
 	size_t used = 0;
 
 	*flag = NULL;
+	if (!name)
+		name = "";
 	for (size_t i = 0; i < WEIR_LENGTH(policies); i++) {
-		if (name && !strcasecmp(name, policies[i]->info.name))
+		if (!strcasecmp(name, policies[i]->info.name))
 			return policies[i]->info.id;
+		weir_consider(&guess, name, policies[i]->info.name);
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 					 policies[i]->info.name);
 	}
-	for (size_t i = 0; name && i < WEIR_LENGTH(aliases); i++)
+	for (size_t i = 0; i < WEIR_LENGTH(aliases); i++)
 		if (!strcasecmp(name, aliases[i].name)) {
 			*flag = aliases[i].flag;
 			return aliases[i].policy;
 		}
-	return weir_fail(WEIR_E_UNKNOWN, "policy '%.40s' is not known; choose one of %s", name ? name : "", known);
+	instead = instead_of(name);
+	if (instead)
+		return weir_fail(WEIR_E_UNKNOWN, "policy '%s' is not there; %s", name, instead);
+	return weir_fail(WEIR_E_UNKNOWN, "policy '%.40s' is not known%s; choose one of %s", name, weir_did_you_mean(&guess).s,
+			 known);
 }
 
 int weir_policy_by_name(const char *name)

@@ -14,9 +14,9 @@ static const struct weir_row rows[] = {
 			 "RFC 8289 INTERVAL, tc-codel interval",
 			 "time above target before the first drop: the longest usual round trip" },
 	  .offset = WEIR_AT(codel.interval), .advice = "RFC 8289 has 100ms" },
-	{ .parameter = { "mtu", "bytes", WEIR_KIND_SIZE, 0, 9216, "1514", NULL, "RFC 8289 maxpacket",
-			 "no drop while the queue holds this or less" },
-	  .offset = WEIR_AT(codel.mtu), .whole = true, .advice = "give the longest usual frame" },
+	{ .parameter = { "maxpacket", "bytes", WEIR_KIND_SIZE, 0, 9216, "1514", NULL, "RFC 8289 MAXPACKET, Linux mtu",
+			 "no drop while the queue holds this or less: the longest usual frame, header included" },
+	  .offset = WEIR_AT(codel.maxpacket), .whole = true, .advice = "give the longest usual frame: an MTU of 1500 is 1514" },
 	{ .parameter = { "ce_threshold", "us", WEIR_KIND_TIME, 0, MOST_TIME, "off", NULL, "tc-codel ce_threshold",
 			 "ECT packets with a longer sojourn time are marked" },
 	  .offset = WEIR_AT(codel.ce_threshold), .advice = "or off" },
@@ -38,7 +38,7 @@ static void convert(const struct weir_queue_config *config, struct weir_queue_re
 	weir_put(r, WEIR_Q_CODEL_CTRL, WEIR_FIELD(WEIR_Q_CODEL_CTRL_ECN, own->ecn));
 	weir_put(r, WEIR_Q_CODEL_TARGET, weir_time_word(own->target));
 	weir_put(r, WEIR_Q_CODEL_INTERVAL, weir_time_word(own->interval));
-	weir_put(r, WEIR_Q_CODEL_MTU, (uint32_t)own->mtu);
+	weir_put(r, WEIR_Q_CODEL_MTU, (uint32_t)own->maxpacket);
 	weir_put(r, WEIR_Q_CODEL_CE_THRESHOLD, weir_time_word(own->ce_threshold)); /* infinite: all ones */
 }
 
@@ -52,7 +52,7 @@ static void convert_back(const struct weir_capabilities *caps, const struct weir
 	own->ecn = (int)WEIR_TAKE(WEIR_Q_CODEL_CTRL_ECN, weir_take(r, WEIR_Q_CODEL_CTRL));
 	own->target = weir_from_time(weir_take(r, WEIR_Q_CODEL_TARGET));
 	own->interval = weir_from_time(weir_take(r, WEIR_Q_CODEL_INTERVAL));
-	own->mtu = weir_take(r, WEIR_Q_CODEL_MTU);
+	own->maxpacket = weir_take(r, WEIR_Q_CODEL_MTU);
 	own->ce_threshold = threshold == UINT32_MAX ? INFINITY : weir_from_time(threshold);
 }
 

@@ -199,7 +199,7 @@ struct weir_pie {
 
 struct weir_codel {
 	double target, interval;
-	double mtu;           /* bytes */
+	double maxpacket;     /* bytes of a frame */
 	double ce_threshold;  /* infinite: off */
 	int ecn;
 };

@@ -492,7 +492,7 @@ def test_trace_records_are_decoded() -> None:
     certain = weir.decode_trace([ARRIVAL[0], ARRIVAL[1] | 1 << 31, *ARRIVAL[2:8], 0, *ARRIVAL[9:]])
     assert certain.p == 1.0 and certain.p_raw == 1 << 32
     departure = weir.decode_trace(DEPARTURE)
-    assert (departure.kind, departure.queue, departure.action, departure.cause) == ("departure", 1, "drop", "link-down")
+    assert (departure.kind, departure.queue, departure.action, departure.cause) == ("departure", 1, "drop", "link_down")
     assert departure.marked and departure.length == 1518 and departure.sojourn_ns == 0x456789ABCDEF
     assert departure.average_raw == departure.p_raw == departure.draw == 0 and departure.number == 9
     front = weir.decode_trace([*DEPARTURE[:1], DEPARTURE[1] & ~(15 << 24) | 5 << 24, *DEPARTURE[2:]])

@@ -35,8 +35,8 @@ REFUSED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("red", {"burst": 1.5}, ["burst 1.5", "whole number"]),
     ("red", {"min": "30KB", "burst": 10}, ["burst 10", "31 to"]),
     ("red", {"min": "30KB", "burst": 999999}, ["burst 999999", "31 to"]),
-    ("red", {"bandwidth": 0}, ["bandwidth 0", "1000 to 100000000000 bit/s"]),
-    ("red", {"bandwidth": "1tbit"}, ["bandwidth 1000000000000", "1000 to"]),
+    ("red", {"bandwidth": 0}, ["bandwidth 0", "1kbit to 100Gbit"]),
+    ("red", {"bandwidth": "1tbit"}, ["bandwidth 1000Gbit", "1kbit to"]),
     ("red", {"nodrop": True}, ["nodrop", "ecn"]),
     ("red", {"unit": "packets", "min": "5KB", "max": 15}, ["min", "bytes", "packets"]),
     ("red", {"unit": "frames", "max": "5KB"}, ["max", "bytes", "frames"]),
@@ -102,10 +102,10 @@ def test_a_policy_that_is_not_built_is_refused_with_those_that_are(register_map)
 
 
 SHAPER: list[tuple[dict[str, Any], list[str]]] = [
-    ({"rate": 63999}, ["rate 63999", "64000 to 10000000000 bit/s"]),
-    ({"rate": "10001mbit"}, ["rate 10001000000", "64000 to 10000000000"]),
+    ({"rate": 63999}, ["rate 63.999kbit", "64kbit to 10Gbit"]),
+    ({"rate": "10001mbit"}, ["rate 10.001Gbit", "64kbit to 10Gbit"]),
     ({"rate": -1}, ["rate -1"]),
-    ({"rate": "64kbit", "burst": 34360}, ["burst 34360", "0 to 34359.7384 bytes"]),
+    ({"rate": "64kbit", "burst": 34360}, ["burst 34360", "0 to 34359 bytes"]),
     ({"rate": "64kbit", "burst": -1}, ["burst -1", "0 to"]),
     ({"rate": "1mbit", "overhead": 32768}, ["overhead 32768", "-32768 to 32767"]),
     ({"rate": "1mbit", "overhead": -32769}, ["overhead -32769", "-32768 to 32767"]),
@@ -138,7 +138,7 @@ def test_other_values_are_refused(core: FakeCore, device: weir.Device) -> None:
         (lambda: device.jumbo("split", 0, 255), "jumbo protocol 255 is out of range"),
         (
             lambda: device.jumbo("split", spacing="1.1s"),
-            "jumbo spacing 1.1e+06us is out of range: allowed is 1ns to 1s",
+            "jumbo spacing 1.1s is out of range: allowed is 1ns to 1s",
         ),
         (lambda: device.jumbo("split", spacing=-1.0), "jumbo spacing -1us is out of range"),
         (lambda: device.jumbo("split", spacing=float("nan")), "'nan' is not a time"),

@@ -133,7 +133,7 @@ def test_del_is_a_queue_as_after_a_reset(run: Any, every: FakeCore) -> None:
 
 
 REFUSED = [
-    ("queue replace 0 rde", "policy 'rde' is not known; choose one of drop-tail"),
+    ("queue replace 0 rde", "policy 'rde' is not known, did you mean 'red'?; choose one of drop-tail"),
     ("queue replace 0 red mim 3", "red has no parameter 'mim', did you mean 'min'?"),
     ("queue replace 0 fn mu 3", "fn has no parameter 'mu', it is capacity here; it has"),
     ("queue replace 0 red adaptive bottom_ 3", "red has no parameter 'bottom_', "),
@@ -148,7 +148,7 @@ REFUSED = [
     ("queue replace", "number of the queue is missing"),
     ("queue replace 0", "policy is missing"),
     ("queue show 9", "queue 9 is out of range: allowed is 0 to 3; this core has 4"),
-    ("queue show x", "queue 'x' is not a number"),
+    ("queue show x", "queue 'x' is not a whole number; allowed is 0 to 3"),
     ("queue show 0 1", "'1' is one word too many"),
     ("queue tune", "command of queue 'tune' is not known; it is one of show"),
     ("quee show", "verb 'quee' is not known, did you mean 'queue'?"),
@@ -156,7 +156,7 @@ REFUSED = [
     ("-x", "option '-x' is not known"),
     ("--jsn queue", "option '--jsn' is not known, did you mean '--json'?"),
     ("queue show -d", "-d needs a value"),
-    ("merge 0 class jfet 2s", "jfet 2e+06us is out of range: allowed is 1ns to 1s"),
+    ("merge 0 class jfet 2s", "merge jfet 2s is out of range: allowed is 1ns to 1s"),
     ("merge 0 flow jfet 1us", "jfet"),
     ("match replace 16 10.0.0.0/8 class 1", "16"),
     ("match replace 1 10.0.0.0/33 class 1", "prefix of '10.0.0.0/33' is out of range: allowed is 0 to 32"),
@@ -169,17 +169,41 @@ REFUSED = [
     ("split on tick 17", "jumbo tick 17 is out of range: allowed is 1 to 16"),
     ("merge 7 off", "queue 7 is out of range"),
     ("shape replace burst 3000", "rate is missing"),
-    ("shape replace rate 20Gbit", "rate 20000000000 is out of range: allowed is 64000 to 10000000000 bit/s"),
+    ("shape replace rate 20Gbit", "rate 20Gbit is out of range: allowed is 64kbit to 10Gbit"),
     ("class replace EF queue 4", "queue 4 is out of range"),
     ("class replace 64 queue 1", "DSCP 64 is out of range: allowed is 0 to 63"),
     ("class replace XF queue 1", "DSCP 'XF' is not a whole number"),
     ("class replace 9-3 queue 1", "DSCPs '9-3' go backwards"),
     ("class replace EF", "keyword is missing; it is queue"),
-    ("class mtu 63", "max_frame 63 is out of range"),
-    ("class mtu big", "'big' is not a size"),
+    ("class max_frame 63", "max_frame 63 is out of range: allowed is 64 to 9216 whole bytes"),
+    ("class max_frame 1514.5", "max_frame 1514.5 is out of range"),
+    ("class max_frame big", "'big' is not a size"),
+    # IEEE 802.3: 14 bytes of header, 802.1Q: 4 a tag; tc and ip count none of them in an MTU
+    ("class mtu 1500", "max_frame the whole frame; write max_frame 1514, with a VLAN tag 1518, with two 1522"),
+    ("class mtu 9216", "the largest MTU is 9202: write max_frame 9216"),
+    ("class mtu", "write max_frame 1514"),
+    ("queue replace 0 codel mtu 1500", "codel has no parameter 'mtu', it is maxpacket here"),
+    (
+        "queue replace 0 tbf rate 1mbit",
+        "policy 'tbf' is not there; the core's shaper does that: weirctl shape replace rate",
+    ),
+    ("queue replace 0 fq_codel", "policy 'fq_codel' is not there; no core has a queue per flow; codel is the same"),
+    ("queue help cdoel", "policy 'cdoel' is not known, did you mean 'codel'?"),
+    ("queue replace 0 red policy 3", "red has no parameter 'policy'; it has unit"),
+    # 2^32 - 1 ns at 1 Gbit/s and at 10: 536,870,911.9 and 5,368,709,118.75 bytes
+    ("shape replace rate 1gbit burst 1e12", "burst 1000000000000 is out of range: allowed is 0 to 511.999MB"),
+    ("shape replace rate 10gbit burst 6gb", "burst 6442450944 is out of range: allowed is 0 to 4.999GB"),
+    ("shape replace rate 64kbit burst 34360", "burst 34360 is out of range: allowed is 0 to 34359 bytes"),
+    ("queue replace 0 codel target 9s", "target 9s is out of range: allowed is 1us to 4s"),
     ("split on ethertype 0x0800", "belongs to IP or to VLAN tags"),
     ("split on ethertype 70000", "ethertype 70000 is out of range"),
     ("stats --watch 0", "--watch 0 is out of range: allowed is 0.1"),
+    ("stats --watch abc", "--watch 'abc' is not a number of seconds; allowed is 0.1 to 86400"),
+    ("stats --count -5", "--count -5 is out of range: allowed is 1 to 1000000000"),
+    ("stats --count 2.5", "--count '2.5' is not a whole number"),
+    ("-jx stats", "option '-jx' is not known"),
+    ("-json stats", "option '-json' is not known, did you mean '--json'?"),
+    ("-jd", "-d needs a value"),
     ("trace --count 0", "--count 0 is out of range"),
     ("trace --count many", "--count 'many' is not a whole number"),
     ("exporter --listen here", "--listen 'here' is not ADDRESS:PORT"),
@@ -286,6 +310,22 @@ def test_texts_are_short() -> None:
     assert [text.rate(v) for v in (64e3, 1.5e6, 10e9, 1)] == ["64kbit", "1.5Mbit", "10Gbit", "1bit"]
     assert [text.time(v) for v in (15e3, 500, 1.5e6, 0.064)] == ["15ms", "500us", "1.5s", "64ns"]
     assert [text.about(v, "b") for v in (0, 999, 1234, 99960, 1.5e9)] == ["0b", "999b", "1.23kb", "100kb", "1.5Gb"]
+    assert [text.about(v) for v in (999.4, 999.6, 999600, 999.6e9, -999.6, 0.5)] == [
+        "999",
+        "1k",
+        "1M",
+        "1000G",
+        "-1k",
+        "0.5",
+    ]
+    assert [text.about_ns(v) for v in (0, 999.6, 999_600, 2.5e9)] == ["0ns", "1us", "1ms", "2.5s"]
+    assert [text.about_size(v) for v in (1013, 1024, 30000, 409600, 1048512)] == [
+        "1013b",
+        "1KB",
+        "29.3KB",
+        "400KB",
+        "1MB",
+    ]
 
 
 # ---- counters
@@ -315,12 +355,17 @@ def test_statistics_have_the_words_of_tc(run: Any, every: FakeCore) -> None:
     assert rows["sent"] == "1080" and rows["dropped, overflow"] == "4000" and rows["marked"] == "87"
 
 
-def test_quantiles_are_ends_of_bins() -> None:
+def test_quantiles_are_bins_of_which_the_last_has_no_end() -> None:
+    """docs/architecture.md, SOJOURN: bin b from 2^b ns on, the first from 0, the last 2.1 s and more."""
     histogram = [0] * 32
-    assert stats.quantile(histogram, 0.5) is None
+    assert stats.quantile(histogram, 0.5) is None and stats.delay(None) == "-"
     histogram[10], histogram[20] = 99, 1
-    assert stats.quantile(histogram, 0.5) == stats.quantile(histogram, 0.99) == 2048
-    assert stats.quantile(histogram, 0.995) == 2 << 20
+    assert stats.quantile(histogram, 0.5) == stats.quantile(histogram, 0.99) == (1024, 2048)
+    assert stats.quantile(histogram, 0.995) == (1 << 20, 2 << 20) and stats.delay((1 << 20, 2 << 20)) == "< 2.1ms"
+    assert stats.delay(stats.quantile([1] + [0] * 31, 0.5)) == "< 2ns"
+    histogram = [0] * 30 + [1, 99]
+    assert stats.delay(stats.quantile(histogram, 0.01)) == "< 2.15s"
+    assert stats.quantile(histogram, 0.5) == (1 << 31, None) and stats.delay((1 << 31, None)) == "≥ 2.1s"
 
 
 def test_rates_are_per_second_of_device_time(every: FakeCore) -> None:
@@ -337,6 +382,76 @@ def test_rates_are_per_second_of_device_time(every: FakeCore) -> None:
     put(every, "NOW", 0)  # 78 hours round
     put(every, "OUT_PACKETS", 1500, 0)
     assert " 1Mp" in stats.rates(before, device.state(), [0])
+
+
+def test_a_reset_gives_no_rates(every: FakeCore) -> None:
+    """Counters that went back have no difference: neither a negative one, nor 2^64 more."""
+    device = weir.Device(every)
+    device.queue_replace(0, "drop-tail", limit="100KB")
+    shown = {0: device.queue_show(0)}
+    put(every, "OUT_PACKETS", 500, 0)
+    put(every, "OUT_BYTES", 125000, 0)
+    before = device.state()
+    for name, value in (("OUT_PACKETS", 2), ("OUT_BYTES", 500)):
+        put(every, name, value, 0)
+    put(every, "NOW", 1_000_000)
+    after = device.state()
+    assert stats.rates(before, after, [0]) == "the counters began anew: a reset came in between"
+    seen = top.look(before, after, shown)
+    assert (
+        seen["began_anew"]
+        and [seen["queues"][0][n] for n in ("in_bit_s", "out_bit_s", "marks_s", "drops_s")] == [None] * 4
+    )
+    assert "the counters began anew" in top.picture(seen) and "-" in top.picture(seen).split()
+    put(every, "NOW", 2_000_000)
+    put(every, "OUT_PACKETS", 4, 0)
+    put(every, "OUT_BYTES", 1000, 0)
+    seen = top.look(after, device.state(), shown)
+    assert not seen["began_anew"] and seen["queues"][0]["out_bit_s"] == 500 * 8 / 1e-3
+    put(every, "SOJOURN3", 7, 0)
+    before = device.state()
+    put(every, "SOJOURN3", 1, 0)
+    assert stats.began_anew(before, device.state())
+
+
+def test_top_says_a_size_as_limit_did(every: FakeCore) -> None:
+    device = weir.Device(every)
+    device.queue_replace(0, "red", limit="100KB", min="30KB", max="90KB")
+    device.queue_replace(1, "drop-tail", unit="packets", limit=100)
+    every.words[every.address("LIVE_BYTES", 0)] = every.words[every.address("LIVE_BYTES", 1)] = 100 << 10
+    every.words[every.address("LIVE_AVERAGE", 0)] = (45 << 10) << 11
+    state = device.state()
+    rows = [
+        line.split()
+        for line in top.picture(top.look(None, state, {q: device.queue_show(q) for q in (0, 1)})).splitlines()[2:]
+    ]
+    told = [dict(zip(["queue", *rows[0][:5]], [row[1], *row[2:7]], strict=True)) for row in rows[1:]]
+    assert told[0] | {"p": ""} == {
+        "queue": "0",
+        "policy": "red",
+        "limit": "100KB",
+        "q": "100KB",
+        "packets": "0",
+        "avg": "45KB",
+        "p": "",
+    }
+    assert told[1]["limit"] == "100p" and told[1]["q"] == "100KB"
+
+
+def test_top_as_json_is_an_object_a_line(run: Any, every: FakeCore) -> None:
+    run("queue", "replace", 0, "red", "limit", "100KB", "min", "5KB", "max", "15KB")
+    code, out, _ = run("-j", "top", "--count", 2, "--interval", 0.1)
+    looks = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and len(looks) == 2 and looks[0]["queues"][0]["limit"] == 102400
+    assert looks[0]["queues"][0]["out_bit_s"] is None and len(looks[1]["queues"]) == 4
+
+
+def test_short_options_may_be_one_word(run: Any) -> None:
+    """As the man page prints them: -js."""
+    for words in (("-js", "queue", "show", 0), ("queue", "-sj", "show", 0), ("-s", "queue", "show", "-j", 0)):
+        code, out, _ = run(*words)
+        assert code == 0 and json.loads(out)[0]["statistics"]["tc"]["early"] == 0
+    assert run("-jn", 1, "stats", "--watch")[0] == 0 and run("stats", "-jw", "0.1", "-n", 2)[0] == 0
 
 
 def test_top_knows_the_probability_of_red() -> None:
@@ -358,13 +473,13 @@ def test_top_leaves_out_what_matters_less(every: FakeCore, width: int | None) ->
             every.words[every.address(f"{name}_{of}_LO", 0)] = 123456789
     every.words[every.address("NOW_LO")] = 10**9
     now = device.state()
-    lines = top.picture(before, now, {q: device.queue_show(q) for q in range(4)}, width).splitlines()[2:]
+    lines = top.picture(top.look(before, now, {q: device.queue_show(q) for q in range(4)}), width).splitlines()[2:]
     heads = lines[0].split()
     assert {"q", "avg", "p", "marks/s", "drops/s"} <= set(heads)
     assert len(lines) == 5 and (width is None or max(map(len, lines)) <= width)
     assert lines[1].count("123M") == 2
-    wanted = ["policy", "q", "packets", "avg", "p", "in", "out", "marks/s", "drops/s", "delay", "99%"]
-    if width is None or width >= 100:
+    wanted = ["policy", "limit", "q", "packets", "avg", "p", "in", "out", "marks/s", "drops/s", "delay", "99%"]
+    if width is None or width >= 110:
         assert heads == wanted
     elif width == 80:
         assert heads == [w for w in wanted if w not in ("packets", "in", "out")]
@@ -375,7 +490,7 @@ def test_top_leaves_out_what_matters_less(every: FakeCore, width: int | None) ->
 
 def test_class(run: Any, every: FakeCore) -> None:
     assert run("class", "replace", "EF,AF11,8-9,0x3f", "queue", 2) == (0, "", "")
-    assert run("class", "default", "queue", 3)[0] == 0 and run("class", "mtu", 1518)[0] == 0
+    assert run("class", "default", "queue", 3)[0] == 0 and run("class", "max_frame", 1518)[0] == 0
     assert (
         every.applied("DSCP_MAP1") == 0x222
         and every.applied("DSCP_MAP5") == 2 << 24
@@ -383,7 +498,7 @@ def test_class(run: Any, every: FakeCore) -> None:
     )
     _, out, _ = run("class", "show")
     assert out.splitlines() == ["class dscp 0-7,11-45,47-62 queue 0", "class dscp 8-10,46,63 queue 2", "class default queue 3",
-                                "class mtu 1518"]  # fmt: skip
+                                "class max_frame 1518"]  # fmt: skip
     assert run("class", "del", "all")[0] == 0 and every.applied("DSCP_MAP1") == 0
     assert core.dscps("AF41,cs6,VA,LE") == [34, 48, 44, 1]  # RFC 2597, 2474, 5865, 8622
 
@@ -406,7 +521,7 @@ def test_split_and_merge(run: Any, every: FakeCore) -> None:
     assert run("split")[1] == "split on ethertype 0x88B6 protocol 253 form l3 tick 10 spacing 1.5ms\n"
     assert run("split", "on")[0] == 0 and every.applied("SPACING") >> 31 == 1, "what is not named stays"
     assert run("split", "on", "spacing", "off")[0] == 0 and every.applied("SPACING") == 1_000_000
-    assert "spacing 2e+06us is out of range: allowed is 1ns to 1s" in run("split", "on", "spacing", "2s")[2]
+    assert "jumbo spacing 2s is out of range: allowed is 1ns to 1s" in run("split", "on", "spacing", "2s")[2]
     assert run("split", "off")[0] == 0 and run("split")[1].startswith("split off ethertype 0x88B6")
     assert run("split", "transit")[0] == 0 and run("split")[1].startswith("split transit ethertype 0x88B6")
     assert every.applied("JUMBO") & 3 == 2 and run("split", "off")[0] == 0
@@ -506,7 +621,7 @@ def test_merging_is_saved_and_restored(run: Any, every: FakeCore, tmp_path: Path
     assert [every.applied("MERGE", q) for q in range(4)] == [0, 0, 1, 0] and every.applied("MERGE_MAX_SUM", 2) == 3000
     assert every.applied("JUMBO") == 1 | 1 << 4 | 7 << 8 and every.applied("SPACING") == 1 << 31 | 20_000
     file.write_text("weir: 1\nmerge: {1: {mode: both}}\n")
-    assert "merge.1: mode 'both' is not off, flow or class" in run("restore", file)[2]
+    assert "merge.1.mode: 'both' is not known; choose one of off, flow, class" in run("restore", file)[2]
     file.write_text("weir: 1\ncore: {match: {3: {destination: 10.0.0.0/8}}}\n")
     assert "core.match.3: class is missing" in run("restore", file)[2]
 
@@ -582,6 +697,35 @@ def test_every_verb_has_help_that_needs_no_device(verb: str, capsys: pytest.Capt
     assert main(["help", verb]) == 0 and capsys.readouterr().out == out
 
 
+@pytest.mark.parametrize("verb", [v for v in VERBS if v not in ("save", "restore", "queue")])
+def test_help_may_be_a_word_too(verb: str, run: Any, every: FakeCore) -> None:
+    assert run(verb, "help") == run(verb, "--help") == run("help", verb) and run(verb, "help")[0] == 0
+    assert not every.log
+
+
+def test_help_of_a_policy_as_json(run: Any) -> None:
+    told = json.loads(run("-j", "queue", "help", "codel")[1])
+    assert told["name"] == "codel"
+    assert {p["name"]: p["max"] for p in told["parameters"]}["maxpacket"] == 9216
+
+
+def test_every_qdisc_of_the_page_is_told_what_to_use(run: Any, every: FakeCore) -> None:
+    """docs/names.md, Qdiscs that are no policy here; from `tc qdisc` of iproute2 6.1."""
+    page = (
+        (ROOT / "docs" / "names.md")
+        .read_text(encoding="utf-8")
+        .partition("## Qdiscs that are no policy here")[2]
+        .partition("\n## ")[0]
+    )
+    names = [
+        name for row in re.findall(r"^\| (`.*?) \|", page, flags=re.M) for name in re.findall(r"`([a-z0-9_]+)`", row)
+    ]
+    assert {"tbf", "ets", "prio", "pfifo", "fq_codel", "cake"} <= set(names) and len(names) == len(set(names)) > 20
+    for name in names:
+        code, _, err = run("queue", "replace", 0, name, "limit", 1000)
+        assert code == 2 and err.startswith(f"weirctl: policy '{name}' is not there; ") and not every.log
+
+
 def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
@@ -610,6 +754,16 @@ def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
         ("mred 0", ["off", "low", "high"], ["show"]),
         ("mred 0 low 0.1", ["high"], ["low", "off"]),
         ("mred 0 off", [], ["low"]),
+        ("queue replace", ["0", "7"], ["red"]),
+        ("queue show", ["0"], ["8"]),
+        ("queue show 0", [], ["1"]),
+        ("queue help", ["red"], ["0"]),
+        ("class replace EF queue", ["3"], ["queue"]),
+        ("class", ["max_frame"], ["mtu"]),
+        ("class default", ["queue"], ["EF"]),
+        ("regs queue", ["0"], []),
+        ("stats", ["0", "--watch"], []),
+        ("trace", ["3", "--csv"], []),
     ],
 )
 def test_completion_offers_what_may_follow(before: str, may: list[str], not_: list[str], run: Any) -> None:

@@ -214,7 +214,7 @@ def test_top(ctl: Any) -> None:
     code, out, _ = ctl("top", "--count", 2, "--interval", 0.3)
     assert code == 0 and out.count("device time") == 2
     last = [line.split() for line in out.splitlines() if line.startswith("queue 0")][-1]
-    assert last[2] == "red" and last[7].endswith("bit") and 0 <= float(last[6]) <= 1
+    assert last[2:4] == ["red", "400KB"] and last[8].endswith("bit") and 0 <= float(last[7]) <= 1
 
 
 def test_top_on_a_terminal_ends_by_q(uri: str) -> None:

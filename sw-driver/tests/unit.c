@@ -214,7 +214,7 @@ static void takes_any_number(void)
 			     &c.ared.top, &c.ared.alpha, &c.ared.beta, &c.dt_ecn.utilisation, &c.dt_ecn.threshold,
 			     &c.fn.window, &c.fn.t, &c.fn.qopt, &c.fn.capacity, &c.fn.mean, &c.pie.target, &c.pie.tupdate,
 			     &c.pie.alpha, &c.pie.beta, &c.pie.burst, &c.pie.mark_ecnth, &c.pie.bypass, &c.codel.target,
-			     &c.codel.interval, &c.codel.mtu, &c.codel.ce_threshold, &c.pi2.target, &c.pi2.tupdate,
+			     &c.codel.interval, &c.codel.maxpacket, &c.codel.ce_threshold, &c.pi2.target, &c.pi2.tupdate,
 			     &c.pi2.alpha, &c.pi2.beta, &c.pi2.step_thresh, &c.pi2.coupling_factor, &c.pi2.p_cmax,
 			     &c.pi2.coupled };
 	/* the fields of each policy beyond the five common ones: begin and end of one or two ranges */

@@ -74,7 +74,7 @@ POLICIES: dict[str, dict[str, Any]] = {
 """Policies beside Drop-Tail and RED, with settings that make them act on the standing queue; what they select is
 marked, so that the line stays full."""
 
-DEPARTING: dict[str, dict[str, Any]] = {"codel": {"target": "1us", "interval": "2us", "mtu": 100}, "pi2": {}}
+DEPARTING: dict[str, dict[str, Any]] = {"codel": {"target": "1us", "interval": "2us", "maxpacket": 100}, "pi2": {}}
 """Policies that decide at departure; CoDel so that it drops packet after packet."""
 LATENCY = {"fn": 20}
 """of verdicts, where it is not 10 cycles at most (docs/policies.md)"""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 import weir
+from weir import trace_csv
 
 from . import plot, progress, trace
 from .core import Core
@@ -259,8 +260,9 @@ class Replay:
         self.form = JumboFormat(l3=options.form == "l3")
         if options.merge != "off" or options.jumbo == "transit":
             self.tally.unpacked = {"packets": 0, "bytes": 0}
-        unit = str(self.config.get("unit", "bytes"))
-        self.history = plot.History(0, trace.UNITS.index(unit))
+        unit = trace_csv.UNITS.index(str(self.config["unit"]))
+        self.queues = {0: (trace_csv.POLICIES.index(str(self.config["policy"])), unit)}
+        self.history = plot.History(0, unit)
 
     def model_time(self, capture_ns: int) -> int:
         """When a packet captured at `capture_ns` reaches the core; CaptureError if its clock does not go so far."""
@@ -329,6 +331,7 @@ class Replay:
             shifted = records.copy()
             # a policy's tick may come before the first packet
             shifted["time_ns"] = np.maximum(shifted["time_ns"], np.uint64(self.start_ns)) - np.uint64(self.start_ns)
+            trace.tell_policies(shifted, self.queues)
             csv(shifted)
 
     def run(self, outputs: Outputs) -> None:

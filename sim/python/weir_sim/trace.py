@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from collections.abc import Mapping
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-import weir
+from weir.trace_csv import COLUMNS, HEADER, STATE, line
 
 Words = npt.NDArray[np.uint32]
 Records = npt.NDArray[np.void]
@@ -15,15 +16,6 @@ Records = npt.NDArray[np.void]
 ARRIVAL, DEPARTURE, TICK = 0, 1, 2
 ACCEPT, MARK, DROP = 0, 1, 2
 NONE, EARLY, FORCED, OVERFLOW, LINK_DOWN, FRONT, PARTIAL = range(7)
-KINDS = ("arrival", "departure", "tick", "3")
-ACTIONS = ("accept", "mark", "drop", "3")
-CAUSES = ("none", "early", "forced", "overflow", "link_down", "front", "partial", *(str(n) for n in range(7, 16)))
-ECNS = ("not-ect", "ect1", "ect0", "ce")
-UNITS = ("bytes", "packets", "frames", "3")
-_NAMES = {policy.id: policy.name for policy in weir.policies()}
-POLICIES = tuple(_NAMES.get(n, str(n)) for n in range(16))
-STATE = ("state0", "state1", "state2", "state3")
-
 RECORD = np.dtype([
     ("time_ns", np.uint64), ("kind", np.uint8), ("queue", np.uint8), ("action", np.uint8), ("cause", np.uint8),
     ("ecn", np.uint8), ("exempt", np.uint8), ("marked", np.uint8), ("length", np.uint16), ("packets", np.uint16), ("policy", np.uint8),
@@ -36,11 +28,6 @@ RECORD = np.dtype([
 page says (fn: `idle_slots` is the packets in its window); `packets` those of an arrival that is a jumbo frame in transit, 0 of others. What a kind of record
 does not have (avg, count, p, u, idle_slots of a departure; sojourn_ns and marked of an arrival; all but the time, the
 queue, the policy and its state of a tick) is 0."""
-
-CSV_COLUMNS = (
-    "time_ns", "kind", "queue", "action", "cause", "ecn", "length", "q_bytes", "q_packets", "q_frames", "avg",
-    "count", "p", "u", "idle_slots", "sojourn_ns", "seq", "unit", "policy", *STATE,
-)  # fmt: skip
 
 
 def decode(words: Words) -> Records:
@@ -63,8 +50,8 @@ def decode(words: Words) -> Records:
     tick = r["kind"] == TICK
     r["length"] = np.where(tick, 0, w[:, 2] & 0x3FFF)
     r["packets"] = np.where(r["kind"] == ARRIVAL, w[:, 2] >> 22 & 0x1FF, 0)
-    r["policy"] = w[:, 2] >> 16 & 0xF
-    r["unit"] = w[:, 2] >> 20 & 3
+    r["policy"] = np.where(r["kind"] == DEPARTURE, 0, w[:, 2] >> 16 & 0xF)
+    r["unit"] = np.where(r["kind"] == ARRIVAL, w[:, 2] >> 20 & 3, 0)
     r["q_bytes"] = np.where(tick, 0, w[:, 3])
     r["q_packets"] = np.where(tick, 0, w[:, 4] & 0xFFFF)
     r["q_frames"] = np.where(tick, 0, w[:, 4] >> 16)
@@ -83,32 +70,19 @@ def decode(words: Words) -> Records:
     return r
 
 
-def _number(x: Any) -> str:
-    return format(x, ".10g")
+def tell_policies(records: Records, queues: Mapping[int, tuple[int, int]]) -> None:
+    """Departures say no policy and no unit: writes those of their queues, by number, into the records."""
+    for queue, (policy, unit) in queues.items():
+        chosen = (records["kind"] == DEPARTURE) & (records["queue"] == queue)
+        records["policy"][chosen], records["unit"][chosen] = policy, unit
 
 
 def write_csv_header(file: BinaryIO) -> None:
     """Writes the line of column names."""
-    file.write((",".join(CSV_COLUMNS) + "\n").encode())
+    file.write(f"{HEADER}\n".encode())
 
 
 def write_csv(file: BinaryIO, records: Records) -> None:
-    """Writes records as lines; names for kind, action, cause, ecn, unit and policy, numbers for the rest.
-    Cells that a kind of record does not have are empty."""
-    lines = []
-    fields = [records[name].tolist() for name in CSV_COLUMNS]
-    for (t, kind, queue, action, cause, ecn, length, q_bytes, q_packets, q_frames, avg, count, p, u, idle, sojourn,
-         seq, unit, policy, *state) in zip(*fields, strict=True):  # fmt: skip
-        if kind == TICK:
-            words = ",".join(map(str, state))
-            lines.append(f"{t},{KINDS[kind]},{queue},,,,,,,,,,,,,,,,{POLICIES[policy]},{words}\n")
-            continue
-        if kind == ARRIVAL:
-            own = f"{_number(avg)},{count},{_number(p)},{_number(u)},{idle},"
-        else:
-            own = f",,,,,{sojourn}"
-        lines.append(
-            f"{t},{KINDS[kind]},{queue},{ACTIONS[action]},{CAUSES[cause]},{ECNS[ecn]},{length},{q_bytes},"
-            f"{q_packets},{q_frames},{own},{seq},{UNITS[unit]},{POLICIES[policy]},,,,\n"
-        )
-    file.write("".join(lines).encode())
+    """Writes records as lines of weir.trace_csv."""
+    fields = [records[name].tolist() for name in COLUMNS]
+    file.write("".join(f"{line(*cells)}\n" for cells in zip(*fields, strict=True)).encode())

@@ -1,7 +1,7 @@
 """Weir from Python: configuration in natural units, counters and trace, on libweir.
 
-All conversion to the hardware's fixed point happens in libweir (docs/libweir.md), which is loaded when something of it is first
-used: `import weir` alone takes no time, and fails for no missing library.
+All conversion to the hardware's fixed point happens in libweir (docs/libweir.md). It is loaded when something of it is
+first used: `import weir` alone takes no time, and does not fail without the library.
 """
 
 from importlib import import_module

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import math
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -207,7 +209,7 @@ class TraceRecord:
 
 _KINDS = ("arrival", "departure", "tick")
 _ACTIONS = ("accept", "mark", "drop")
-_CAUSES = ("none", "early", "forced", "overflow", "link-down", "front", "partial")
+_CAUSES = ("none", "early", "forced", "overflow", "link_down", "front", "partial")
 
 
 def _name(names: tuple[str, ...], value: int) -> str:
@@ -301,7 +303,7 @@ class Device:
         self._handle: Any = ffi.NULL
         handle = ffi.new("struct weir **")
         if isinstance(bus, str):
-            self._check(lib.weir_open(encoded(bus), handle))
+            self._check(lib.weir_open(_path(bus), handle))
             self._handle = handle[0]
             return
         c_bus = ffi.new("struct weir_bus *")
@@ -662,6 +664,14 @@ class Device:
     def register_write(self, address: int, value: int) -> None:
         """Writes a register by its byte address, unchecked."""
         self._call(lib.weir_register_write, _unsigned("address", address), _unsigned("value", value))
+
+
+def _path(uri: str) -> bytes:
+    """A URI as the file system has it: a path in it may be no text."""
+    with contextlib.suppress(UnicodeEncodeError):
+        if "\0" not in uri:
+            return os.fsencode(uri)
+    return encoded(uri)
 
 
 def _unsigned(name: str, value: int) -> int:

@@ -10,7 +10,10 @@ from typing import Any
 import weir
 
 from .errors import Refusal
-from .words import Options
+from .words import Options, whole
+
+#: Where a clone has its cycle models.
+MODELS = Path(__file__).resolve().parents[4] / "build" / "model"
 
 
 class Context:
@@ -35,22 +38,15 @@ class Context:
     def device(self) -> weir.Device:
         """The device, opened."""
         if self._device is None:
-            models = Path(__file__).resolve().parents[4] / "build" / "model"
-            if "WEIR_MODEL_DIR" not in os.environ and models.is_dir():
-                os.environ["WEIR_MODEL_DIR"] = str(models)
+            if "WEIR_MODEL_DIR" not in os.environ and MODELS.is_dir():
+                os.environ["WEIR_MODEL_DIR"] = str(MODELS)
             self._device = weir.Device(self.uri)
         return self._device
 
     def queue(self, text: str) -> int:
         """The number of a queue that the device has."""
-        last = self.device.capabilities.queues - 1
-        try:
-            number = int(text)
-        except ValueError:
-            raise Refusal(f"queue '{text}' is not a number; allowed is 0 to {last}") from None
-        if not 0 <= number <= last:
-            raise Refusal(f"queue {number} is out of range: allowed is 0 to {last}; this core has {last + 1}")
-        return number
+        queues = self.device.capabilities.queues
+        return whole(text, "queue", 0, queues - 1, f"; this core has {queues}")
 
     def say(self, text: str) -> None:
         """A line, or several, to standard output."""

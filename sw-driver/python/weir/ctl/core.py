@@ -17,7 +17,10 @@ weirctl class show                         which queue packets go to, by DSCP; -
 weirctl class replace DSCP[,DSCP…] queue N 0 to 63, 0x2e, a name (EF, AF11, CS3 …), a range 8-15, or all
 weirctl class del DSCP[,DSCP…]             back to queue 0
 weirctl class default queue N              frames that are not IP
-weirctl class mtu BYTES                    the longest frame, 64 to 9216
+weirctl class max_frame BYTES              the longest frame, 64 to 9216
+
+max_frame counts the Ethernet header and VLAN tags, not the FCS.
+An MTU is the packet in the frame: for an MTU of 1500 write max_frame 1514, with VLAN tags 1518 (one) or 1522 (two).
 """
 SHAPE_HELP = """\
 weirctl shape show                         -j: JSON
@@ -107,20 +110,49 @@ def ranges(numbers: list[int]) -> str:
     return ",".join(parts)
 
 
+#: Bytes of an Ethernet header without VLAN tags, and of the longest frame that any core takes.
+_HEADER, _LONGEST = 14, 9216
+
+
+def frame_size(size: str, name: str = "max_frame") -> int:
+    """The length of the longest frame, in bytes or with a suffix."""
+    try:
+        value = weir.parse_size(size)
+    except weir.WeirError as error:
+        raise Refusal(f"{name}: {error.message}") from None
+    if not 64 <= value <= _LONGEST or value != int(value):
+        raise Refusal(f"{name} {size} is out of range: allowed is 64 to {_LONGEST} whole bytes")
+    return int(value)
+
+
+def no_mtu(size: str | None) -> str:
+    """Why `mtu` is refused, and what to write for an MTU of this size."""
+    try:
+        frame = int(min(weir.parse_size(size or "1500"), _LONGEST)) + _HEADER
+    except weir.WeirError:
+        frame = 1500 + _HEADER
+    write = f"write max_frame {frame}, with a VLAN tag {frame + 4}, with two {frame + 8}"
+    if frame > _LONGEST:
+        write = f"no frame is longer than {_LONGEST}, so the largest MTU is {_LONGEST - _HEADER}: write max_frame {_LONGEST}"
+    return f"is the packet in a frame, max_frame the whole frame; {write}"
+
+
 def run_class(context: Context, words: Words) -> int:
     """`weirctl class`."""
-    command = words.keyword(("show", "replace", "add", "change", "del", "default", "mtu"), "show", "command of class")
+    if words.peek() == "mtu":
+        words.take("mtu")
+        raise Refusal(f"mtu {no_mtu(words.peek())}")
+    command = words.keyword(
+        ("show", "replace", "add", "change", "del", "default", "max_frame"), "show", "command of class"
+    )
     device = context.device
     if command == "show":
         words.end()
         return _show_class(context)
-    if command == "mtu":
+    if command == "max_frame":
         size = words.take("bytes")
         words.end()
-        try:
-            device.max_frame(int(weir.parse_size(size)))
-        except weir.WeirError as error:
-            raise Refusal(str(error)) from None
+        device.max_frame(frame_size(size))
         return 0
     if command == "default":
         words.keyword(("queue",), None, "keyword")
@@ -145,11 +177,11 @@ def _show_class(context: Context) -> int:
     device = context.device
     found, default, longest = device.dscp_map(), device.default_queue(), device.max_frame()
     if context.options.json:
-        context.json({"dscp": {str(d): q for d, q in enumerate(found)}, "default": default, "mtu": longest})
+        context.json({"dscp": {str(d): q for d, q in enumerate(found)}, "default": default, "max_frame": longest})
         return 0
     for queue in sorted(set(found)):
         context.say(f"class dscp {ranges([d for d, q in enumerate(found) if q == queue])} queue {queue}")
-    context.say(f"class default queue {default}\nclass mtu {longest}")
+    context.say(f"class default queue {default}\nclass max_frame {longest}")
     return 0
 
 
@@ -205,7 +237,7 @@ def run_split(context: Context, words: Words) -> int:
                 name = words.keyword(names, None, "parameter of split")
                 numbers[name] = split_value(name, words)
             words.end()
-            device.jumbo({"on": "split", "off": "opaque"}.get(command, command), **numbers)
+            device.jumbo(JUMBO_MODES.get(command, command), **numbers)
         return 0
     words.end()
     shown = device.jumbo()
@@ -225,9 +257,13 @@ def split_value(name: str, words: Words) -> Any:
     return words.number(name, 1, 0xFFFF)
 
 
+#: What `weirctl split` calls the modes.
+JUMBO_MODES: Final = {"on": "split", "off": "opaque"}
+
+
 def split_word(jumbo: Mapping[str, Any]) -> str:
     """What `weirctl split` calls the mode."""
-    return {"split": "on", "opaque": "off"}.get(jumbo["mode"], str(jumbo["mode"]))
+    return {mode: word for word, mode in JUMBO_MODES.items()}.get(jumbo["mode"], str(jumbo["mode"]))
 
 
 def jumbo_words(jumbo: Mapping[str, Any]) -> str:
@@ -347,6 +383,14 @@ def mred_words(mred: Mapping[str, Any]) -> str:
     return " ".join(f"{name} {text.number(mred[name])}" for name in SHARES)
 
 
+def share(value: str, name: str) -> float:
+    """A share, whose range the device checks."""
+    try:
+        return weir.parse_number(value)
+    except weir.WeirError:
+        raise Refusal(f"{name} '{value[:40]}' is not a number; allowed is 0 to 1") from None
+
+
 def run_mred(context: Context, words: Words) -> int:
     """`weirctl mred`."""
     device = context.device
@@ -361,11 +405,7 @@ def run_mred(context: Context, words: Words) -> int:
         return 0
     while words:
         name = words.keyword(tuple(SHARES), None, "parameter of mred")
-        value = words.take(name)
-        try:
-            shares[name] = float(value)
-        except ValueError:
-            raise Refusal(f"{name} {value!r} is not a number; try {shares[name]}") from None
+        shares[name] = share(words.take(name), name)
     device.mred(queue, shares["low"], shares["high"])
     return 0
 

@@ -1,5 +1,5 @@
-"""How a program ends: interrupts, standard streams that are closed or know few characters, signals while a configuration is being
-changed."""
+"""How a program ends: interrupts, standard streams that are closed or know few characters, signals while a configuration
+is being changed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _PLAIN = {"µ": "u", "…": "...", "≥": ">=", "≤": "<=", "→": "->", "×": 
 def interrupted_quits(program: str) -> Iterator[None]:
     """In this context an interrupt ends the program at once, with one line and exit code 130.
 
-    For imports: in them KeyboardInterrupt may come out anywhere, also where it is printed and ignored. SIGINT that is ignored
-    stays so, and outside of the main thread nothing changes.
+    For imports: in them KeyboardInterrupt may come out anywhere, also where it is printed and ignored. SIGINT that is
+    ignored stays so, and outside of the main thread nothing changes.
     """
 
     def quits(number: int, frame: object) -> None:
@@ -64,7 +64,7 @@ def prepare_streams() -> None:
 
 
 def give_up(stream: Any) -> None:
-    """A standard stream that could not be written leads nowhere from now on: what is left in it is not tried again at the end."""
+    """Leads a standard stream that could not be written nowhere: what is left in it is not tried again at the end."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -13,7 +13,6 @@ UNSOUND: Final = 3
 """doctor or selftest found something."""
 REVERTED: Final = 4
 """A configuration was not confirmed, or could not be applied whole, and the old one is back."""
-INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 
 #: Names of WeirError that are the caller's doing.

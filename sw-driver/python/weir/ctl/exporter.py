@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -15,7 +17,7 @@ from .errors import Refusal
 from .words import Words, whole
 
 HELP = """\
-weirctl exporter [--listen ADDRESS:PORT]   http://ADDRESS:PORT/metrics, 127.0.0.1:9419 unless given
+weirctl exporter [--listen ADDRESS:PORT]   http://ADDRESS:PORT/metrics, 127.0.0.1:9419 unless given; IPv6 as [::1]:9419
 weirctl exporter --once                    the same text to standard output, for a textfile collector
 
 weir_up is 0 while the device does not answer; it is opened again at the next scrape.
@@ -140,8 +142,32 @@ def scrape(context: Context) -> str:
         return f"{_up(False).text()}# {' '.join(error.message.split())}\n"
 
 
+def place(listen: str) -> tuple[str, int]:
+    """Address and port of ADDRESS:PORT, of [ADDRESS]:PORT for IPv6, or of :PORT for every address. Raises Refusal."""
+    address, colon, port = listen.rpartition(":")
+    bracketed = address.startswith("[") and address.endswith("]")
+    if not colon or (":" in address and not bracketed):
+        raise Refusal(f"--listen '{listen}' is not ADDRESS:PORT, e.g. 127.0.0.1:{_PORT} or [::1]:{_PORT}")
+    return address[1:-1] if bracketed else address, whole(port, "port", 0, 65535)
+
+
+class _Server(ThreadingHTTPServer):
+    """Of IPv4 or IPv6, by its address; one line where a handler fails, and none where a client has gone."""
+
+    def __init__(self, address: str, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
+        family = socket.AF_UNSPEC if address else socket.AF_INET
+        self.address_family = socket.getaddrinfo(address or None, port, family, socket.SOCK_STREAM)[0][0]
+        super().__init__((address, port), handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Tells what the handler raised."""
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            print(f"weirctl: a scrape failed: {error!r}", file=sys.stderr, flush=True)
+
+
 def server(context: Context, address: str, port: int) -> ThreadingHTTPServer:
-    """An HTTP server of /metrics; the caller runs it."""
+    """An HTTP server of /metrics at an address or a name, "" for all of IPv4; the caller runs it. Raises OSError."""
     turn = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -177,7 +203,7 @@ def server(context: Context, address: str, port: int) -> ThreadingHTTPServer:
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing."""
 
-    return ThreadingHTTPServer((address, port), Handler)
+    return _Server(address, port, Handler)
 
 
 def run(context: Context, words: Words) -> int:
@@ -186,16 +212,15 @@ def run(context: Context, words: Words) -> int:
     if context.options.once:
         context.say(collect(context.device).rstrip("\n"))
         return 0
-    address, colon, port = (context.options.listen or f"127.0.0.1:{_PORT}").rpartition(":")
-    if not colon:
-        raise Refusal(f"--listen '{port}' is not ADDRESS:PORT, e.g. 127.0.0.1:{_PORT}")
-    number = whole(port, "port", 0, 65535)
+    listen = context.options.listen or f"127.0.0.1:{_PORT}"
+    address, port = place(listen)
     collect(context.device)
     try:
-        http = server(context, address, number)
+        http = server(context, address, port)
     except OSError as error:
-        raise Refusal(f"--listen {address}:{port}: {error.strerror or error}") from None
-    context.say(f"http://{address or '0.0.0.0'}:{http.server_address[1]}/metrics")
+        raise Refusal(f"--listen {listen}: {error.strerror or error}") from None
+    host = f"[{address}]" if ":" in address else address or "0.0.0.0"
+    context.say(f"http://{host}:{http.server_address[1]}/metrics")
     # the main thread only waits, so that an interrupt always finds it
     threading.Thread(target=http.serve_forever, args=(0.2,), daemon=True).start()
     try:

@@ -32,14 +32,19 @@ _MOST_BYTES = 1 << 20
 _DEEPEST = 8
 
 
-class _Loader(yaml.SafeLoader):
-    """Without aliases, which may unfold without end, and without keys that are given twice."""
+class _Loader(yaml.BaseLoader):
+    """Scalars are the words that are written: `off` is no boolean, 010 is not eight, 1:40 is not a hundred.
+
+    Without tags, without aliases, which may unfold without end, and without keys that are given twice.
+    """
 
     depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases are not allowed")
+        if self.peek_event().tag not in (None, "!"):
+            raise yaml.YAMLError(f"tags ({self.peek_event().tag}) are not allowed")
         self.depth += 1
         if self.depth > _DEEPEST:
             raise yaml.YAMLError("nested too deep")
@@ -48,10 +53,12 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for i, key in enumerate(keys):
-            if isinstance(key, (dict, list)) or key in keys[:i]:
+        seen: set[str] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str) or key in seen:
                 raise yaml.YAMLError(f"'{key}' in line {node.start_mark.line + 1} is given twice or is not a name")
+            seen.add(key)
         return super().construct_mapping(node, deep=deep)
 
 
@@ -63,7 +70,7 @@ def parse(source: str) -> Any:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise Refusal(f"{where}{error.problem or 'not YAML'}") from None
-    except Exception as error:  # what a value says of itself (!!bool x) fails in as many ways as there are types
+    except (yaml.YAMLError, RecursionError) as error:
         raise Refusal(f"not YAML: {' '.join(str(error).split())[:200] or type(error).__name__}") from None
 
 
@@ -100,7 +107,7 @@ _Dumper.add_representer(_Hex, lambda dumper, value: dumper.represent_scalar("tag
 
 
 def dump(document: dict[str, Any]) -> str:
-    """A document as YAML."""
+    """A document as YAML; `off` is quoted, since for other readers it is a boolean."""
     jumbo = document["core"]["jumbo"]
     jumbo = jumbo | ({"ethertype": _Hex(jumbo["ethertype"])} if "ethertype" in jumbo else {})
     document = document | {"core": document["core"] | {"jumbo": jumbo}}
@@ -117,6 +124,8 @@ def run_save(context: Context, words: Words) -> int:
         return 0
     try:
         output.write(name, content)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise Refusal(f"{name}: {error.strerror or error}") from None
     return 0
@@ -138,15 +147,24 @@ def run_restore(context: Context, words: Words) -> int:
         with device.lock():
             before = whole.document(device)
             after = _rehearse(name, wanted, before, device, wait is not None)
-            changes = list(whole.differences(before, after))
             if context.options.dry_run:
-                context.say("\n".join(changes) or "nothing would change")
+                _tell(context, list(whole.differences(before, after)))
                 return 0
             ending = stack.enter_context(Ending())
             _apply(wanted, before, after, device, ending)
         if wait is not None:
             _confirm(context, before, after, wait, ending)
     return 0
+
+
+def _tell(context: Context, changes: list[tuple[str, Any, Any]]) -> None:
+    """What `--dry-run` prints."""
+    if context.options.json:
+        context.json([{"name": name, "before": before, "after": after} for name, before, after in changes])
+        return
+    lines = [" -> ".join("-" if v is None else str(v) for v in values) for _, *values in changes]
+    named = [f"{name}: {line}" for (name, *_), line in zip(changes, lines, strict=True)]
+    context.say("\n".join(named) or "nothing would change")
 
 
 def _rehearse(
@@ -161,13 +179,18 @@ def _rehearse(
         raise Refusal(f"{name}: {error.message}; nothing was written") from None
     if and_back:
         try:
-            whole.rehearse(whole.check_form(before, device.capabilities.queues), copy)
+            whole.rehearse(_as_given(before, device), copy)
         except weir.WeirError as error:
             if error.name not in CALLERS:
                 raise
             raise Refusal(f"--confirm: the configuration in force could not be put back ({error.message}); nothing was written; "
                           "without --confirm it is applied for good") from None  # fmt: skip
     return whole.document(copy)
+
+
+def _as_given(document: dict[str, Any], device: weir.Device) -> dict[str, Any]:
+    """A document of a device, checked as one that a file gives."""
+    return whole.check_form(parse(dump(document)), device.capabilities.queues)
 
 
 def _apply(
@@ -191,7 +214,7 @@ def _go_back(
         with device.lock():
             device.queue_show(0)  # the device is there
             whole_new = False
-            whole.apply(whole.check_form(before, device.capabilities.queues), device)
+            whole.apply(_as_given(before, device), device)
     except weir.WeirError as error:
         force = _in_force(before, after, device, whole_new)
         raise Ended(FAILED, f"{why}; the old configuration cannot be put back ({error.message}); {force}") from None
@@ -212,31 +235,37 @@ def _in_force(before: dict[str, Any], after: dict[str, Any], device: weir.Device
 
 
 def _confirm(context: Context, before: dict[str, Any], after: dict[str, Any], wait: float, ending: Ending) -> None:
-    """Waits for a line; without it the old configuration comes back, also when the terminal has gone."""
+    """Waits for an empty line or yes; without it the old configuration comes back, also when the terminal has gone."""
+    why: str | None
     try:
         with ending.at_once():
             context.say(f"applied; press Enter within {wait:g} s to keep it, Ctrl-C to go back")
-            kept, why = _line_within(wait), "not confirmed"
+            why = _refused_within(wait)
     except (Interrupted, KeyboardInterrupt, OSError):
-        kept, why = False, "interrupted"
-    if not kept:
+        why = "interrupted"
+    if why:
         _go_back(why, before, after, context.device, whole_new=True)
     context.say("kept")
 
 
-def _line_within(wait: float) -> bool:
-    """Whether a line comes from standard input in time; its end is no line."""
-    deadline = time.monotonic() + wait
-    if sys.stdin is None:  # closed by who started this
-        time.sleep(wait)
-        return False
-    while (left := deadline - time.monotonic()) > 0:
-        ready, _, _ = select.select([sys.stdin], [], [], left)
-        if ready:
-            if os.read(sys.stdin.fileno(), 1024):
-                return True
-            time.sleep(max(0.0, deadline - time.monotonic()))
-    return False
+_YES = ("", "y", "yes")
+_LONGEST_ANSWER = 1024
+
+
+def _refused_within(wait: float) -> str | None:
+    """Why standard input does not confirm within some seconds; None if its first line is empty or says yes."""
+    deadline, answer = time.monotonic() + wait, b""
+    while b"\n" not in answer and len(answer) < _LONGEST_ANSWER:
+        ready, _, _ = select.select([sys.stdin], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return "not confirmed"
+        if not (more := os.read(sys.stdin.fileno(), _LONGEST_ANSWER)):
+            break
+        answer += more
+    if not answer:
+        return "not confirmed: standard input ends without an answer"
+    said = answer.partition(b"\n")[0].decode("utf-8", "replace").strip()
+    return None if said.lower() in _YES else f"not confirmed: the answer is '{said[:20]}', not Enter or yes"
 
 
 def run_show(context: Context, words: Words) -> int:

@@ -1,148 +1,21 @@
-"""`weirctl`: verbs, help, and how it ends.
-
-Exit codes: 0 done; 1 the device is not there, failed or has gone; 2 refused, nothing was written; 3 doctor or selftest
-found something; 4 the old configuration is back; 130 interrupted; 141 nobody reads the output.
-"""
+"""The entry point of weirctl. It imports little itself, so that an interrupt is one line from the first moment on."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib import import_module
 from typing import NoReturn
 
-import weir
+from .ending import interrupted_quits
 
-from .context import Context
-from .errors import BROKEN_PIPE, CALLERS, FAILED, INTERRUPTED, REFUSED, Ended, Refusal
-from .words import Options, Words, split
+with interrupted_quits("weirctl"):
+    from .verbs import VERBS, main
 
-
-@dataclass(frozen=True)
-class Verb:
-    """A verb: in which module `run` and `help` are, and what it does."""
-
-    module: str
-    run: str
-    help: str
-    what: str
-
-
-VERBS = {
-    "queue": Verb("queue", "run", "HELP", "policies of the queues, as tc has qdiscs"),
-    "class": Verb("core", "run_class", "CLASS_HELP", "which packets go to which queue"),
-    "shape": Verb("core", "run_shape", "SHAPE_HELP", "the rate of the link"),
-    "split": Verb("core", "run_split", "SPLIT_HELP", "jumbo frames that arrive"),
-    "merge": Verb("core", "run_merge", "MERGE_HELP", "packets to jumbo frames"),
-    "match": Verb("core", "run_match", "MATCH_HELP", "which packets may be merged with which"),
-    "mred": Verb("core", "run_mred", "MRED_HELP", "shares of jumbo frames that wait"),
-    "show": Verb("files", "run_show", "HELP", "everything; --commands: as commands"),
-    "stats": Verb("stats", "run", "HELP", "counters; --watch: again and again"),
-    "top": Verb("top", "run", "HELP", "all queues, live"),
-    "trace": Verb("trace", "run", "HELP", "decisions one by one; --plot: as a picture"),
-    "save": Verb("files", "run_save", "HELP", "the whole configuration to a file"),
-    "restore": Verb("files", "run_restore", "HELP", "and back; --dry-run, --confirm SECONDS"),
-    "regs": Verb("regs", "run", "HELP", "registers by name or address"),
-    "reset": Verb("core", "run_reset", "RESET_HELP", "datapath and counters anew"),
-    "doctor": Verb("doctor", "run", "HELP", "is this device well?"),
-    "selftest": Verb("selftest", "run", "HELP", "known arrivals, known verdicts"),
-    "exporter": Verb("exporter", "run", "HELP", "metrics for Prometheus"),
-    "completion": Verb("completion", "run", "HELP", "for bash, zsh and fish"),
-}
-
-OPTIONS = """\
-  -d URI, --device URI   unix:PATH, uart:/dev/ttyUSB0[@BAUD], pci:0000:01:00.0, sim:full; or WEIR_DEVICE
-  -j, --json             JSON instead of text
-  -s, --statistics       queue show: with counters
-  -h, --help             this, or with a verb what it takes
-  -V, --version"""
-
-
-def overview() -> str:
-    """The help of weirctl itself."""
-    verbs = "\n".join(f"  {name:<12}{verb.what}" for name, verb in VERBS.items())
-    return f"usage: weirctl [OPTIONS] VERB …\n\n{verbs}\n\n{OPTIONS}\n\nweirctl VERB --help has the rest."
-
-
-def _verb(name: str) -> tuple[str, Verb]:
-    words = Words([name])
-    name = words.keyword(tuple(VERBS), None, "verb")
-    return name, VERBS[name]
-
-
-def perform(options: Options, words: Sequence[str], device: weir.Device | None = None) -> int:
-    """Runs a command, on a device that is open or on the one that the options name. Raises Refusal, Ended, WeirError."""
-    if options.version:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            print(f"weirctl {version('weir')}")
-        except PackageNotFoundError:
-            print("weirctl, not installed")
-        return 0
-    if not words or words[0] == "help":
-        if words[1:]:
-            return perform(Options(help=True), words[1:], device)
-        print(overview())
-        return 0 if words or options.help else REFUSED
-    _, verb = _verb(words[0])
-    module = import_module(f".{verb.module}", __package__)
-    if options.help:
-        print(getattr(module, verb.help), end="")
-        return 0
-    run: Callable[[Context, Words], int] = getattr(module, verb.run)
-    context = Context(options, device)
-    try:
-        return run(context, Words(words[1:]))
-    finally:
-        context.close()
-
-
-def _terminate(number: int, frame: object) -> NoReturn:
-    raise SystemExit(128 + number)
-
-
-def _complain(line: str) -> None:
-    with contextlib.suppress(OSError):  # of a terminal that has gone
-        print(f"weirctl: {line}", file=sys.stderr)
-
-
-def main(arguments: Sequence[str] | None = None, device: weir.Device | None = None) -> int:
-    """Runs weirctl and answers its exit code; one line at most goes to standard error."""
-    try:
-        signal.signal(signal.SIGTERM, _terminate)
-    except ValueError:  # not in the main thread
-        pass
-    try:
-        options, words = split(sys.argv[1:] if arguments is None else arguments)
-        code = perform(options, words, device)
-        sys.stdout.flush()
-        return code
-    except Refusal as refused:
-        _complain(str(refused))
-        return REFUSED
-    except Ended as ended:
-        if str(ended):
-            _complain(str(ended))
-        return ended.code
-    except weir.WeirError as error:
-        _complain(error.message)
-        return REFUSED if error.name in CALLERS else FAILED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
-    except KeyboardInterrupt:
-        _complain("interrupted")
-        return INTERRUPTED
-    except OSError as error:
-        _complain(f"{error.filename or 'system'}: {error.strerror or error}")
-        return FAILED
+__all__ = ["VERBS", "main", "run"]
 
 
 def run() -> NoReturn:
     """The entry point."""
-    sys.exit(main())
+    code = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is done: the interpreter only cleans up
+    sys.exit(code)

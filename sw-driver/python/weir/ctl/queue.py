@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 import weir
 
@@ -11,7 +12,7 @@ from . import text
 from .context import Context
 from .errors import Refusal
 from .stats import describe, tc_lines
-from .words import Words, near
+from .words import Words
 
 HELP = """\
 weirctl queue show [N]                     -s: counters, in tc's words; -j: JSON
@@ -28,10 +29,12 @@ COMMANDS = ("show", "list", "replace", "add", "change", "del", "delete", "help")
 _STATES = ("on", "off", "yes", "no", "true", "false", "1", "0")
 
 
-def _elsewhere(word: str, policies: Iterable[str]) -> str:
-    """ ", it is … here" if that is what a paper or another tool calls a parameter."""
-    found = next(filter(None, (weir.parameter_called(policy, word) for policy in policies)), None)
-    return f", it is {found} here" if found else ""
+def unknown_parameter(policy: weir.Policy, word: str) -> NoReturn:
+    """Raises the WeirError of a parameter that a policy does not have: it says what was meant, or what there is."""
+    from weir._config import make_config
+
+    make_config(policy.name, {word: "on"})
+    raise AssertionError(f"{policy.name} has {word}")
 
 
 def settings(words: Words, policy: weir.Policy) -> dict[str, str]:
@@ -47,8 +50,7 @@ def settings(words: Words, policy: weir.Policy) -> dict[str, str]:
         inverse = name not in known and name.startswith("no") and known.get(name[2:].lstrip("_"))
         parameter = known.get(name) or (inverse if inverse and inverse.kind == "flag" else None)
         if parameter is None:
-            meant = _elsewhere(name, [each.name for each in policies]) or near(name, known)
-            raise Refusal(f"{policy.name} has no parameter '{word}'{meant}; it has {', '.join(known)}")
+            unknown_parameter(policies[-1], word)
         if parameter.name in found:
             raise Refusal(f"{parameter.name} is given twice")
         if inverse:
@@ -160,12 +162,23 @@ def show(context: Context, words: Words) -> int:
     return 0
 
 
+#: How the ends of a range are written whose texts say the unit.
+_UNITS = {"time": text.time, "rate": text.rate}
+
+
+def _bound(parameter: weir.Parameter, value: float) -> str:
+    return _UNITS.get(parameter.kind, text.number)(value)
+
+
 def _help(context: Context, words: Words) -> int:
     if not words:
         context.say(HELP + "\npolicies: " + ", ".join(p.name for p in weir.policies()))
         return 0
     policy = weir.policy_of(words.take("policy"))
     words.end()
+    if context.options.json:
+        context.json(dataclasses.asdict(policy))
+        return 0
     rows = [["name", "range", "default", "what"]]
     for p in policy.parameters:
         bounds = (
@@ -173,7 +186,7 @@ def _help(context: Context, words: Words) -> int:
             if p.choices
             else "on, off"
             if p.kind == "flag"
-            else f"{text.number(p.min)} to {text.number(p.max)} {p.unit}".rstrip()
+            else f"{_bound(p, p.min)} to {_bound(p, p.max)} {p.unit if p.kind not in _UNITS else ''}".rstrip()
         )
         rows.append([p.name, bounds, p.default, p.help])
     widths = [max(len(r[i]) for r in rows) for i in range(3)]

@@ -11,6 +11,7 @@ import weir
 
 from . import regs, scene
 from .context import Context
+from .ending import interrupted_quits
 from .errors import DONE, UNSOUND, Ended, Refusal
 from .words import Words
 
@@ -32,8 +33,9 @@ _APPLY, _STRIDE = 0x10FC, 0x400
 
 def verdicts(preset: str) -> list[tuple[int, str, str]]:
     """Queue, action and cause of each arrival of the scene, decided by the RTL of a preset. Raises ImportError."""
-    from weir_sim import Core
-    from weir_sim.frames import udp_frame
+    with interrupted_quits("weirctl"):
+        from weir_sim import Core
+        from weir_sim.frames import udp_frame
 
     core = Core(preset, egress="mac", line="raw")
     device = core.device

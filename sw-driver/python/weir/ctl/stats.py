@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import weir
 
 from . import text
 from .context import Context
-from .words import Words, seconds
+from .words import Words, seconds, whole
 
 HELP = """\
 weirctl stats [N]                          counters of all queues or of one, and of the core
@@ -47,14 +48,43 @@ def added(counters: weir.QueueCounters, names: Sequence[str]) -> weir.Count:
     return weir.Count(sum(c.packets for c in counts), sum(c.bytes for c in counts))
 
 
-def quantile(histogram: Sequence[int], share: float) -> float | None:
-    """The upper end in ns of the bin that has this share of the packets below its end; None without packets."""
+#: From, and below what, the packets of a bin waited, in ns; the last bin has no upper end.
+Bounds = tuple[int, int | None]
+
+
+def quantile(histogram: Sequence[int], share: float) -> Bounds | None:
+    """The bin that has this share of the packets below its end; None without packets."""
     need, total = sum(histogram) * share, 0
     for b, packets in enumerate(histogram):
         total += packets
         if packets and total >= need:
-            return float(2 << b)
+            return 1 << b if b else 0, 2 << b if b + 1 < len(histogram) else None
     return None
+
+
+def delay(bounds: Bounds | None) -> str:
+    """The same for people: what it is below; of the last bin, where it begins."""
+    if bounds is None:
+        return "-"
+    least, end = bounds
+    return f"≥ {math.floor(least / 1e8) / 10:g}s" if end is None else f"< {text.about_ns(end)}"
+
+
+def _numbers(counters: Any) -> Iterator[int]:
+    if isinstance(counters, tuple):
+        for part in counters:
+            yield from _numbers(part)
+    else:
+        yield counters
+
+
+def began_anew(before: weir.State, after: weir.State) -> bool:
+    """Whether a counter has gone back, as by a reset in between: then no difference of the two means anything."""
+    earlier, later = (
+        (*_numbers(dataclasses.astuple(state.core)), *_numbers(tuple(dataclasses.astuple(q) for q in state.queues)))
+        for state in (before, after)
+    )
+    return any(a > b for a, b in zip(earlier, later, strict=True))
 
 
 def tc_lines(state: weir.State, queue: int) -> str:
@@ -85,10 +115,6 @@ def document(state: weir.State, queues: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _delay(histogram: Sequence[int]) -> list[str]:
-    return [f"< {text.about_ns(v)}" if (v := quantile(histogram, share)) is not None else "-" for share in (0.5, 0.99)]
-
-
 def render(state: weir.State, queues: Sequence[int]) -> str:
     """The table: packets, and bytes below in the rows where they matter most."""
     rows = [["packets", *(f"queue {q}" for q in queues)]]
@@ -102,8 +128,8 @@ def render(state: weir.State, queues: Sequence[int]) -> str:
     rows.append(["waiting, bytes", *(f"{v.bytes}" for v in live)])
     rows.append(["peak, bytes", *(f"{v.peak_bytes}" for v in live)])
     rows.append(["average", *(f"{v.average:.1f}" for v in live)])
-    delays = [_delay(state.queues[q].sojourn) for q in queues]
-    rows += [[f"delay, {name}", *(d[i] for d in delays)] for i, name in enumerate(("median", "99 %"))]
+    rows += [[f"delay, {name}", *(delay(quantile(state.queues[q].sojourn, share)) for q in queues)]
+             for name, share in (("median", 0.5), ("99 %", 0.99))]  # fmt: skip
     core, now = state.core, state.core_live
     lost = {
         n: getattr(core, n).packets
@@ -121,6 +147,8 @@ def render(state: weir.State, queues: Sequence[int]) -> str:
 def rates(before: weir.State, after: weir.State, queues: Sequence[int]) -> str:
     """What happened between two states, per second of device time."""
     span = (after.core_live.now_ns - before.core_live.now_ns) % (1 << 48) / 1e9
+    if began_anew(before, after):
+        return "the counters began anew: a reset came in between"
     if span <= 0:
         return "no time has passed on the device"
     rows = [["per second", *(f"queue {q}" for q in queues)]]
@@ -132,7 +160,7 @@ def rates(before: weir.State, after: weir.State, queues: Sequence[int]) -> str:
             more = f"{text.about((a.bytes - b.bytes) * 8 / span, 'bit')} " if in_bits else ""
             cells.append(more + text.about((a.packets - b.packets) / span, "p"))
         rows.append([title, *cells])
-    rows.append(["waiting", *(f"{text.about(after.live[q].bytes, 'B')}" for q in queues)])
+    rows.append(["waiting", *(f"{text.about_size(after.live[q].bytes)}" for q in queues)])
     return text.table(rows)
 
 
@@ -144,7 +172,7 @@ def run(context: Context, words: Words) -> int:
     queues = [context.queue(words.take("queue"))] if words else list(range(device.capabilities.queues))
     words.end()
     pause = None if context.options.watch is None else seconds(context.options.watch, "--watch")
-    count = None if context.options.count is None else max(1, int(seconds(context.options.count, "--count", 1, 1e9)))
+    count = None if context.options.count is None else whole(context.options.count, "--count", 1, 10**9)
     before = None
     while True:
         state = device.state()

@@ -82,24 +82,33 @@ def _natural(shown: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if name != "policy"}
 
 
+def _about(value: float, units: Iterable[tuple[str, float]]) -> str:
+    """Three digits, or all before the point, and the largest unit of which there is at least one after rounding."""
+    counts = [(value / factor, name) for name, factor in units]
+    count, name = next((c for c in counts if abs(_rounded(c[0])) >= 1), counts[-1])
+    return f"{count:.0f}{name}" if abs(_rounded(count)) >= 1000 else f"{number(_rounded(count))}{name}"
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}")
+
+
+_PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1))
+
+
 def about(value: float, unit: str = "") -> str:
     """For people: three digits and a prefix by 1000."""
-    for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= factor:
-            return (
-                f"{value / factor:.3g}{prefix}{unit}"
-                if abs(value) < 999.5 * factor
-                else f"{value / factor:.0f}{prefix}{unit}"
-            )
-    return f"{value:.3g}{unit}" if value != int(value) else f"{int(value)}{unit}"
+    return f"{_about(value, _PREFIXES)}{unit}"
+
+
+def about_size(value: float) -> str:
+    """Bytes for people, by 1024 as `limit` counts them: 409600 is 400KB."""
+    return _about(value, _SIZES)
 
 
 def about_ns(value: float) -> str:
     """A time in ns for people."""
-    for name, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if value >= factor:
-            return f"{value / factor:.3g}{name}"
-    return f"{value:.3g}ns"
+    return _about(value / 1e3, _TIMES)
 
 
 def table(rows: Iterable[Iterable[str]]) -> str:

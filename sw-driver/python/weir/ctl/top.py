@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import shutil
@@ -9,7 +10,7 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,11 +21,13 @@ from .context import Context
 from .words import Words, seconds, whole
 
 HELP = """\
-weirctl top [--interval SECONDS] [--count N]   q, average, probability, rates, marks, drops and delay of every queue
+weirctl top [--interval SECONDS] [--count N]   limit, q, average, probability, rates, marks, drops, delay of all queues
+weirctl -j top                                 a JSON object a line
 
-Rates are per second of device time. p is RED's probability at the live average, before it is spread; other policies
-do not show theirs in a register (weirctl trace does). q or Ctrl-C ends. Without a terminal, and with
-TERM=dumb, the pictures follow each other. A narrow terminal leaves packets, out, in and delay out, in this order.
+limit is what the queue was given, q what waits: sizes count by 1024 here too (400KB). Rates are per second of device
+time. p is RED's probability at the live average, before it is spread; other policies do not show theirs in a register
+(weirctl trace does). q or Ctrl-C ends. Without a terminal, and with TERM=dumb, the pictures follow each other. A narrow
+terminal leaves packets, out, in, delay, policy and limit out, in this order.
 """
 
 
@@ -45,11 +48,49 @@ def red_probability(shown: Mapping[str, Any], average: float) -> float | None:
     return 1.0
 
 
+def look(before: weir.State | None, now: weir.State, shown: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+    """One look at all queues, as `-j top` prints it. Rates are None at the first look and after a reset."""
+    anew = before is not None and stats.began_anew(before, now)
+    span = 0.0
+    if before is not None and not anew:
+        span = (now.core_live.now_ns - before.core_live.now_ns) % (1 << 48) / 1e9
+
+    def rate(queue: int, names: Sequence[str], of: str, factor: int) -> float | None:
+        if before is None or span <= 0:
+            return None
+        a, b = (getattr(stats.added(state.queues[queue], names), of) for state in (now, before))
+        return float((a - b) * factor / span)
+
+    queues = []
+    for queue, configured in shown.items():
+        live, recent = now.live[queue], now.queues[queue].sojourn
+        if before is not None and not anew:
+            recent = tuple(a - b for a, b in zip(recent, before.queues[queue].sojourn, strict=True))
+        unit = configured["unit"]
+        queues.append({
+            "queue": queue, "policy": configured["policy"], "unit": unit,
+            "limit": configured["limit_bytes" if unit == "bytes" else "limit_packets"], "bytes": live.bytes,
+            "packets": live.packets, "average": live.average, "probability": red_probability(configured, live.average),
+            "in_bit_s": rate(queue, stats.ROWS[0][1], "bytes", 8), "out_bit_s": rate(queue, ("out",), "bytes", 8),
+            "marks_s": rate(queue, stats.MARKED, "packets", 1),
+            "drops_s": rate(queue, stats.EARLY + stats.PDROP + stats.OTHER, "packets", 1),
+            "delay_99_ns": stats.quantile(recent, 0.99),
+        })  # fmt: skip
+    core = now.core_live
+    return {
+        "time_ns": core.now_ns,
+        "free_cells": core.free_cells,
+        "link_up": core.link_up,
+        "began_anew": anew,
+        "queues": queues,
+    }
+
+
 #: Columns, and their usual widths, so that they do not come and go with the values.
-_COLUMNS = {"": 8, "policy": 9, "q": 6, "packets": 7, "avg": 6, "p": 6, "in": 7, "out": 7, "marks/s": 7, "drops/s": 7,
-            "delay 99%": 9}  # fmt: skip
+_COLUMNS = {"": 8, "policy": 9, "limit": 6, "q": 6, "packets": 7, "avg": 6, "p": 6, "in": 7, "out": 7,
+            "marks/s": 7, "drops/s": 7, "delay 99%": 9}  # fmt: skip
 #: Columns that a narrow terminal does without, the first of them first.
-_SPARED = ("packets", "out", "in", "delay 99%", "policy")
+_SPARED = ("packets", "out", "in", "delay 99%", "policy", "limit")
 _GAP = 2
 
 
@@ -64,40 +105,29 @@ def _fitting(rows: list[list[str]], width: int | None) -> list[list[str]]:
     return [[row[i] for i in kept] for row in rows]
 
 
-def picture(
-    before: weir.State | None, now: weir.State, shown: Mapping[int, Mapping[str, Any]], width: int | None = None
-) -> str:
+def _or_dash(value: Any, shown: Callable[[Any], str]) -> str:
+    return "-" if value is None else shown(value)
+
+
+def _bits(value: float) -> str:
+    return text.about(value, "bit")
+
+
+def picture(seen: Mapping[str, Any], width: int | None = None) -> str:
     """The table for one look, in `width` columns."""
     rows = [list(_COLUMNS)]
-    span = 0.0
-    if before is not None:
-        span = (now.core_live.now_ns - before.core_live.now_ns) % (1 << 48) / 1e9
-
-    def rate(queue: int, names: tuple[str, ...], in_bits: bool) -> str:
-        if before is None or span <= 0:
-            return "-"
-        a, b = stats.added(now.queues[queue], names), stats.added(before.queues[queue], names)
-        return (
-            text.about((a.bytes - b.bytes) * 8 / span, "bit") if in_bits else text.about((a.packets - b.packets) / span)
-        )
-
-    for queue, configured in shown.items():
-        live, p = now.live[queue], red_probability(configured, now.live[queue].average)
-        recent = now.queues[queue].sojourn
-        if before is not None:
-            recent = tuple(a - b for a, b in zip(recent, before.queues[queue].sojourn, strict=True))
-        delay = stats.quantile(recent, 0.99) if min(recent) >= 0 else None
+    for q in seen["queues"]:
+        in_bytes = q["unit"] == "bytes"
+        average = text.about_size if in_bytes and q["policy"] != "fn" else text.about
         rows.append([
-            f"queue {queue}", configured["policy"], text.about(live.bytes, "B"), str(live.packets),
-            text.about(round(live.average, 1)), "-" if p is None else f"{p:.4f}", rate(queue, stats.ROWS[0][1], True),
-            rate(queue, ("out",), True), rate(queue, stats.MARKED, False),
-            rate(queue, stats.EARLY + stats.PDROP + stats.OTHER, False), "-" if delay is None else f"< {text.about_ns(delay)}",
+            f"queue {q['queue']}", q["policy"], text.about_size(q["limit"]) if in_bytes else f"{q['limit']}p",
+            text.about_size(q["bytes"]), str(q["packets"]), average(round(q["average"], 1)),
+            _or_dash(q["probability"], "{:.4f}".format), _or_dash(q["in_bit_s"], _bits), _or_dash(q["out_bit_s"], _bits),
+            _or_dash(q["marks_s"], text.about), _or_dash(q["drops_s"], text.about), stats.delay(q["delay_99_ns"]),
         ])  # fmt: skip
-    core = now.core_live
-    return (
-        f"device time {core.now_ns / 1e9:.6f} s, {core.free_cells} cells free, link {'up' if core.link_up else 'DOWN'}\n\n"
-        + text.table(_fitting(rows, width))
-    )
+    state = f"{seen['free_cells']} cells free, link {'up' if seen['link_up'] else 'DOWN'}"
+    anew = "; the counters began anew" if seen["began_anew"] else ""
+    return f"device time {seen['time_ns'] / 1e9:.6f} s, {state}{anew}\n\n{text.table(_fitting(rows, width))}"
 
 
 @contextmanager
@@ -131,7 +161,8 @@ def run(context: Context, words: Words) -> int:
     device, options = context.device, context.options
     pause = seconds(options.interval or options.watch or "1", "--interval")
     count = None if options.count is None else whole(options.count, "--count", 1, 10**9)
-    real = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb")
+    dumb = os.environ.get("TERM") in (None, "", "dumb")
+    real = not (dumb or options.json) and sys.stdin.isatty() and sys.stdout.isatty()
     before = None
     generation, shown = None, {}
     with _screen(real):
@@ -141,8 +172,11 @@ def run(context: Context, words: Words) -> int:
                 generation = now.core_live.generation
                 shown = {q: device.queue_show(q) for q in range(device.capabilities.queues)}
             size = shutil.get_terminal_size()
-            drawn = picture(before, now, shown, size.columns if real else None)
-            if real:
+            seen = look(before, now, shown)
+            drawn = picture(seen, size.columns if real else None)
+            if options.json:
+                context.say(json.dumps(seen))
+            elif real:
                 lines = [f"weirctl top  {context.uri}  (q ends)", *drawn.splitlines()]
                 drawn = "\n".join(line[: size.columns] for line in lines[: size.lines - 1])
                 sys.stdout.write("\x1b[H\x1b[2J" + drawn.replace("\n", "\r\n"))

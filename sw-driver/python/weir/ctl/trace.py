@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import weir
+from weir import trace_csv
 
 from . import output, text
 from .context import Context
+from .ending import interrupted_quits
 from .errors import Ended, Refusal
 from .words import Words, whole
 
@@ -53,11 +55,22 @@ def _tracing(device: weir.Device, queue: int | None) -> Iterator[None]:
 
 
 def records(device: weir.Device, count: float, patient: bool) -> Iterator[weir.TraceRecord]:
-    """Records as they come; ends after `count`, or when none has come for some time."""
+    """Records as they come; ends after `count`, or when none has come for some time.
+
+    Departures have the policy and the unit of their queue: those of its latest arrival, at first as it is configured.
+    """
     quiet = time.monotonic()
+    decided: dict[int, tuple[int, int]] = {}
     while count > 0:
         for record in device.trace():
             quiet = time.monotonic()
+            if record.kind == "arrival":
+                decided[record.queue] = record.policy, record.unit
+            elif record.kind == "departure":
+                if record.queue not in decided:
+                    decided[record.queue] = _configured(device, record.queue)
+                policy, unit = decided[record.queue]
+                record = dataclasses.replace(record, policy=policy, unit=unit)
             yield record
             count -= 1
             if count <= 0:
@@ -65,6 +78,12 @@ def records(device: weir.Device, count: float, patient: bool) -> Iterator[weir.T
         if not patient and time.monotonic() - quiet > _QUIET_S:
             return
         time.sleep(0.01)
+
+
+def _configured(device: weir.Device, queue: int) -> tuple[int, int]:
+    """Numbers of a queue's policy and unit, as trace records have them."""
+    shown = device.queue_show(queue)
+    return weir.policy_of(shown["policy"]).id, trace_csv.UNITS.index(shown["unit"])
 
 
 def line(r: weir.TraceRecord) -> str:
@@ -88,19 +107,15 @@ def run(context: Context, words: Words) -> int:
     count = usual if options.count is None else whole(options.count, "--count", 1, 10**9)
     if options.plot:
         return _plot(context, 0 if queue is None else queue, count)
-    names = [f.name for f in dataclasses.fields(weir.TraceRecord)]
     if options.csv:
-        context.say(",".join(names))
+        context.say(trace_csv.HEADER)
     seen = 0
     with _tracing(device, queue):
         for record in records(device, math.inf if options.follow else count, options.follow):
             seen += 1
             if options.csv:
-                values = [getattr(record, name) for name in names]
-                print(",".join(" ".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in values))
+                print(trace_csv.line(*trace_csv.cells(record)))
             elif options.json:
-                import json
-
                 print(json.dumps(dataclasses.asdict(record)))
             else:
                 print(line(record))
@@ -111,10 +126,11 @@ def run(context: Context, words: Words) -> int:
 
 def _plot(context: Context, queue: int, count: int) -> int:
     try:
-        import numpy as np
+        with interrupted_quits("weirctl"):
+            import numpy as np
 
-        from weir_sim import plot, trace
-        from weir_sim.errors import UsageError
+            from weir_sim import plot, trace
+            from weir_sim.errors import UsageError
     except ImportError as error:
         raise Refusal(
             f"--plot needs weir_sim, numpy and matplotlib; in a clone: pip install '.[sim]' ({error})"
@@ -134,9 +150,10 @@ def _plot(context: Context, queue: int, count: int) -> int:
     if not found:
         raise Ended(1, f"no records for {_QUIET_S:g} s, so no picture; is there traffic?")
     array = np.zeros(len(found), trace.RECORD)
-    for i, r in enumerate(found):
-        array[i] = _row(r, trace)
-    unit = trace.UNITS.index(shown["unit"])
+    for i, name in enumerate(trace_csv.COLUMNS):
+        array[name] = [trace_csv.cells(r)[i] for r in found]
+    array["marked"] = [r.marked for r in found]
+    unit = trace_csv.UNITS.index(shown["unit"])
     history = plot.History(queue, unit)
     history.add(array)
     thresholds = [(n, float(shown[n])) for n in ("min", "max", "threshold") if isinstance(shown.get(n), (int, float))]
@@ -157,15 +174,3 @@ def _plot(context: Context, queue: int, count: int) -> int:
     output.write(place, picture.getvalue())
     context.say(f"{place}: {len(found)} records")
     return 0
-
-
-def _row(r: weir.TraceRecord, trace: Any) -> tuple[Any, ...]:
-    """A record as weir_sim.trace.RECORD has it; libweir does not tell the packets of a frame in transit."""
-    causes = [c.replace("-", "_") for c in ("none", "early", "forced", "overflow", "link-down", "front", "partial")]
-    cause = r.cause.replace("-", "_")
-    return (
-        r.time_ns, ("arrival", "departure", "tick").index(r.kind), r.queue, ("accept", "mark", "drop").index(r.action),
-        causes.index(cause) if cause in causes else int(cause), r.ecn, r.exempt, r.marked, r.length, 0, r.policy, r.unit,
-        r.bytes, r.packets, r.frames, r.average, r.count, r.p, r.draw / (1 << 24), r.idle_slots, r.sojourn_ns, r.number,
-        *r.state,
-    )  # fmt: skip

@@ -6,7 +6,7 @@ has written nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import weir
@@ -16,6 +16,7 @@ from .ending import Check, go_on
 from .errors import Refusal
 from .overlay import Overlay
 from .steps import steps
+from .words import near, whole
 
 FORMAT = 1
 _CORE = ("shape", "max_frame", "default_queue", "jumbo", "match", "dscp")
@@ -100,7 +101,7 @@ def commands(device: weir.Device) -> Iterator[str]:
         yield "weirctl shape del"
     else:
         yield f"weirctl shape replace rate {shape['rate']} burst {shape['burst']} overhead {shape['overhead']}"
-    yield f"weirctl class mtu {d['core']['max_frame']}"
+    yield f"weirctl class max_frame {d['core']['max_frame']}"
     yield f"weirctl class default queue {d['core']['default_queue']}"
     yield "weirctl class del all"
     found = d["core"]["dscp"]
@@ -124,89 +125,69 @@ def commands(device: weir.Device) -> Iterator[str]:
         yield f"weirctl mred {queue} {core.mred_words(d['mred'].get(queue, {'enable': False}))}"
 
 
-# ---- checking what a person wrote
+# ---- checking what a person wrote: names, and words as they are in the file
 
 
-def _section(value: Any, name: str, known: tuple[str, ...] | None) -> dict[Any, Any]:
+def _section(value: Any, name: str, known: Iterable[str] | None, main: str | None = None) -> dict[str, Any]:
+    """Names and values; a word alone is the value of `main`, if there is one."""
+    if main is not None and isinstance(value, str) and value:
+        value = {main: value}
     if not isinstance(value, dict):
         raise Refusal(f"{name}: not a section of names and values")
     for key in value:
         if known is not None and key not in known:
-            raise Refusal(f"{name}: '{key}' is not known; it has {', '.join(known)}")
+            raise Refusal(f"{name}: '{key}' is not known{near(key, known)}; it has {', '.join(known)}")
+    return value
+
+
+def _word(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise Refusal(f"{name}: not a value")
     return value
 
 
 def _whole(value: Any, name: str, least: int, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise Refusal(f"{name}: {value!r} is not a whole number from {least} to {most}")
-    return value
+    return whole(_word(value, name), f"{name}:", least, most)
 
 
-def _jumbo_value(name: str, value: Any) -> Any:
-    if name == "spacing":
-        return str(_value(value, "core.jumbo.spacing"))
-    return value if name == "form" else _whole(value, f"core.jumbo.{name}", 0, 0xFFFF)
+def _choice(value: Any, name: str, choices: Sequence[str]) -> str:
+    word = _word(value, name)
+    if word not in choices:
+        raise Refusal(f"{name}: '{word[:40]}' is not known{near(word, choices)}; choose one of {', '.join(choices)}")
+    return word
 
 
-def _value(value: Any, name: str) -> str | int | float | bool:
-    if value is None or not isinstance(value, (str, int, float, bool)):
-        raise Refusal(f"{name}: not a value")
-    return value
+def _numbered(value: Any, name: str, most: int) -> dict[int, Any]:
+    """A section whose names are numbers from 0 on."""
+    found: dict[int, Any] = {}
+    for key, each in _section(value, name, None).items():
+        number = _whole(key, name, 0, most)
+        if number in found:
+            raise Refusal(f"{name}: {number} is given twice, once as '{key}'")
+        found[number] = each
+    return found
 
 
 def check_form(d: Any, queues: int) -> dict[str, Any]:
     """A document whose form is right; values are checked when it is applied to a copy. Raises Refusal."""
     _section(d, "document", ("weir", "core", "queues", "merge", "mred"))
-    if d.get("weir") != FORMAT or isinstance(d.get("weir"), bool):
+    if "weir" not in d:
         raise Refusal(f"document: 'weir: {FORMAT}' is missing; it tells the form of the file")
-    checked: dict[str, Any] = {"core": {}, "queues": {}, "merge": {}, "mred": {}}
-    given = _section(d.get("core", {}), "core", _CORE)
-    if "shape" in given:
-        shape = _section(given["shape"], "core.shape", ("rate", "burst", "overhead"))
-        if "rate" not in shape:
-            raise Refusal("core.shape: rate is missing; write a rate, or off")
-        checked["core"]["shape"] = {k: _value(v, f"core.shape.{k}") for k, v in shape.items()}
-    if "max_frame" in given:
-        checked["core"]["max_frame"] = _whole(given["max_frame"], "core.max_frame", 64, 9216)
-    if "default_queue" in given:
-        checked["core"]["default_queue"] = _whole(given["default_queue"], "core.default_queue", 0, queues - 1)
-    if "jumbo" in given:
-        jumbo = _section(given["jumbo"], "core.jumbo", ("mode", "ethertype", "protocol", "form", "tick", "spacing"))
-        if jumbo.get("form", "l2") not in ("l2", "l3"):
-            raise Refusal(f"core.jumbo.form: {jumbo['form']!r} is not l2 or l3")
-        checked["core"]["jumbo"] = {"mode": str(jumbo.get("mode", "opaque"))} | {
-            k: _jumbo_value(k, v) for k, v in jumbo.items() if k != "mode"
-        }
-    if "match" in given:
-        checked["core"]["match"] = _check_match(given["match"])
-    if "dscp" in given:
-        found = _section(given["dscp"], "core.dscp", None)
-        checked["core"]["dscp"] = {
-            _whole(n, "core.dscp", 0, 63): _whole(q, f"core.dscp.{n}", 0, queues - 1) for n, q in found.items()
-        }
-    for number, queue in _section(d.get("queues", {}), "queues", None).items():
-        name = f"queues.{number}"
-        _whole(number, "queues", 0, queues - 1)
-        values = {str(k): _value(v, f"{name}.{k}") for k, v in _section(queue, name, None).items()}
-        if "policy" not in values:
-            raise Refusal(f"{name}: policy is missing")
-        checked["queues"][number] = values
-    for number, merge in _section(d.get("merge", {}), "merge", None).items():
-        name = f"merge.{number}"
-        _whole(number, "merge", 0, queues - 1)
-        found = _section(merge, name, ("mode", "jfet", *core.LIMITS))
-        mode = "off" if found.get("mode") is False else found.get("mode")
-        if mode not in ("off", "flow", "class"):
-            raise Refusal(f"{name}: mode {mode!r} is not off, flow or class")
-        if "jfet" in found and mode != "class":
-            raise Refusal(f"{name}: jfet is of mode class alone; leave it out")
-        checked["merge"][number] = {"mode": mode} | {
-            k: str(_value(v, f"{name}.{k}")) if k == "jfet" else _whole(v, f"{name}.{k}", 1, 0xFFFF)
-            for k, v in found.items()
-            if k != "mode"
-        }
-    for number, mred in _section(d.get("mred", {}), "mred", None).items():
-        checked["mred"][_whole(number, "mred", 0, queues - 1)] = _check_mred(mred, f"mred.{number}")
+    if d["weir"] != str(FORMAT):
+        raise Refusal(
+            f"document: form 'weir: {str(d['weir'])[:20]}' is not known; this weirctl reads and writes 'weir: {FORMAT}'"
+        )
+    last = queues - 1
+    checked: dict[str, dict[Any, Any]] = {
+        "core": _check_core(d.get("core", {}), last),
+        "queues": {
+            n: _check_queue(queue, f"queues.{n}") for n, queue in _numbered(d.get("queues", {}), "queues", last).items()
+        },
+        "merge": {
+            n: _check_merge(merge, f"merge.{n}") for n, merge in _numbered(d.get("merge", {}), "merge", last).items()
+        },
+        "mred": {n: _check_mred(mred, f"mred.{n}") for n, mred in _numbered(d.get("mred", {}), "mred", last).items()},
+    }
     # a file that names a queue says how it merges, and which jumbo frames pay: not at all, none, if it says nothing
     for number in checked["queues"]:
         checked["merge"].setdefault(number, {"mode": "off"})
@@ -214,39 +195,88 @@ def check_form(d: Any, queues: int) -> dict[str, Any]:
     return checked
 
 
+def _check_core(d: Any, last: int) -> dict[str, Any]:
+    if isinstance(d, dict) and "mtu" in d:
+        raise Refusal(f"core: mtu {core.no_mtu(str(d['mtu']))}")
+    given: dict[str, Any] = _section(d, "core", _CORE)
+    checked: dict[str, Any] = {}
+    if "shape" in given:
+        shape = _section(given["shape"], "core.shape", ("rate", "burst", "overhead"), "rate")
+        if "rate" not in shape:
+            raise Refusal("core.shape: rate is missing; write a rate, or off")
+        checked["shape"] = {k: _word(v, f"core.shape.{k}") for k, v in shape.items()}
+    if "max_frame" in given:
+        checked["max_frame"] = core.frame_size(_word(given["max_frame"], "core.max_frame"), "core.max_frame")
+    if "default_queue" in given:
+        checked["default_queue"] = _whole(given["default_queue"], "core.default_queue", 0, last)
+    if "jumbo" in given:
+        checked["jumbo"] = _check_jumbo(given["jumbo"])
+    if "match" in given:
+        checked["match"] = _check_match(given["match"])
+    if "dscp" in given:
+        found = _numbered(given["dscp"], "core.dscp", 63)
+        checked["dscp"] = {n: _whole(q, f"core.dscp.{n}", 0, last) for n, q in found.items()}
+    return checked
+
+
+def _check_jumbo(given: Any) -> dict[str, Any]:
+    jumbo = _section(given, "core.jumbo", ("mode", "ethertype", "protocol", "form", "tick", "spacing"), "mode")
+    mode = _choice(jumbo.get("mode", "opaque"), "core.jumbo.mode", ("opaque", "off", "split", "on", "transit"))
+    checked: dict[str, Any] = {"mode": core.JUMBO_MODES.get(mode, mode)}
+    for name, value in jumbo.items():
+        where = f"core.jumbo.{name}"
+        if name == "form":
+            checked[name] = _choice(value, where, ("l2", "l3"))
+        elif name == "spacing":
+            checked[name] = 0 if (word := _word(value, where)) == "off" else word
+        elif name != "mode":
+            checked[name] = _whole(value, where, 0, 0xFFFF)
+    return checked
+
+
+def _check_queue(given: Any, name: str) -> dict[str, str]:
+    values = {k: _word(v, f"{name}.{k}") for k, v in _section(given, name, None).items()}
+    if "policy" not in values:
+        raise Refusal(f"{name}: policy is missing")
+    return values
+
+
+def _check_merge(given: Any, name: str) -> dict[str, Any]:
+    found = _section(given, name, ("mode", "jfet", *core.LIMITS), "mode")
+    mode = _choice(found.get("mode"), f"{name}.mode", ("off", "flow", "class"))
+    if "jfet" in found and mode != "class":
+        raise Refusal(f"{name}: jfet is of mode class alone; leave it out")
+    return {"mode": mode} | {
+        k: _word(v, f"{name}.{k}") if k == "jfet" else _whole(v, f"{name}.{k}", 1, 0xFFFF)
+        for k, v in found.items()
+        if k != "mode"
+    }
+
+
 def _check_mred(given: Any, name: str) -> dict[str, Any]:
     """Shares of a queue's MRED, or off."""
-    if given is False or given == "off":
+    if given == "off":
         return {"enable": False}
-    shares = dict(core.SHARES)
-    for key, value in _section(given, name, tuple(shares)).items():
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise Refusal(f"{name}.{key}: {value!r} is not a number; try {shares[key]}")
-        if not 0 <= value <= 1:
-            raise Refusal(f"{name}.{key}: {str(value)[:20]} is out of range: allowed is 0 to 1; try {shares[key]}")
-        shares[key] = value
-    return shares
+    found = _section(given, name, tuple(core.SHARES))
+    return core.SHARES | {k: core.share(_word(v, f"{name}.{k}"), f"{name}.{k}:") for k, v in found.items()}
 
 
 def _check_match(given: Any) -> dict[Any, Any]:
     """The match table: rules by number, and what becomes of other packets."""
-    checked: dict[Any, Any] = {"default": 0}
 
     def of(value: Any, name: str) -> int | str:
         return "bypass" if value == "bypass" else _whole(value, name, 0, 15)
 
-    for number, rule in _section(given, "core.match", None).items():
+    rules = dict(_section(given, "core.match", None))
+    checked: dict[Any, Any] = {"default": of(rules.pop("default", "0"), "core.match.default")}
+    for number, rule in _numbered(rules, "core.match", core.RULES - 1).items():
         name = f"core.match.{number}"
-        if number == "default":
-            checked["default"] = of(rule, name)
-            continue
-        _whole(number, "core.match", 0, core.RULES - 1)
         found = _section(rule, name, ("destination", "class"))
         for key in ("destination", "class"):
             if key not in found:
                 raise Refusal(f"{name}: {key} is missing")
         checked[number] = {
-            "destination": str(_value(found["destination"], f"{name}.destination")),
+            "destination": _word(found["destination"], f"{name}.destination"),
             "class": of(found["class"], f"{name}.class"),
         }
     return checked
@@ -263,9 +293,8 @@ def apply(d: Mapping[str, Any], device: weir.Device, check: Check = go_on) -> No
     given = d["core"]
     if "shape" in given:
         shape = given["shape"]
-        rate = "off" if shape["rate"] is False else shape["rate"]
         check()
-        device.shape(rate, shape.get("burst"), shape.get("overhead"))
+        device.shape(shape["rate"], shape.get("burst"), shape.get("overhead"))
     if "jumbo" in given:
         check()
         device.jumbo(**given["jumbo"])
@@ -317,11 +346,10 @@ def rehearse(d: Mapping[str, Any], device: weir.Device) -> weir.Device:
     return copy
 
 
-def differences(before: Any, after: Any, name: str = "") -> Iterator[str]:
-    """What is not the same in two documents, a line each."""
+def differences(before: Any, after: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """What is not the same in two documents: its name, and both values, None where there is none."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in [*before, *(k for k in after if k not in before)]:
             yield from differences(before.get(key), after.get(key), f"{name}.{key}" if name else str(key))
     elif before != after:
-        shown = ["-" if v is None else str(v) for v in (before, after)]
-        yield f"{name}: {shown[0]} -> {shown[1]}"
+        yield name, before, after

@@ -22,10 +22,11 @@ VALUES: Final = {
     "-d": "device", "--device": "device", "--confirm": "confirm", "--plot": "plot", "--count": "count", "-n": "count",
     "--listen": "listen", "--interval": "interval",
 }  # fmt: skip
-#: Options whose value may be left out, and the value then.
+#: Options whose value may be left out, and the value then. After the verb any word that follows is the value.
 MAYBE: Final = {"--watch": ("watch", "1"), "-w": ("watch", "1")}
 
 _NUMBER: Final = re.compile(r"-?\d+(\.\d*)?([eE][+-]?\d+)?$")
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,30}|0[xX][0-9a-fA-F]{1,16}")
 
 
 @dataclass
@@ -50,6 +51,12 @@ class Options:
     watch: str | None = None
 
 
+def _combined(word: str) -> bool:
+    """Whether a word is several short options, as -js; the last of them may take a value."""
+    *flags, last = (f"-{letter}" for letter in word[1:])
+    return len(word) > 2 and all(flag in FLAGS for flag in flags) and last in FLAGS | VALUES | MAYBE
+
+
 def split(arguments: Sequence[str]) -> tuple[Options, list[str]]:
     """Options, and the words that remain."""
     options, words = Options(), []
@@ -62,6 +69,8 @@ def split(arguments: Sequence[str]) -> tuple[Options, list[str]]:
             break
         if not word.startswith("-") or _NUMBER.match(word) or word == "-":
             words.append(word)
+        elif _combined(word):
+            rest[:0] = [f"-{letter}" for letter in word[1:]]
         elif name in FLAGS and not equals:
             setattr(options, FLAGS[name], True)
         elif name in VALUES:
@@ -73,7 +82,8 @@ def split(arguments: Sequence[str]) -> tuple[Options, list[str]]:
         elif name in MAYBE:
             option, usual = MAYBE[name]
             if not equals:
-                value = rest.pop(0) if rest and _NUMBER.match(rest[0]) else usual
+                given = rest and (_NUMBER.match(rest[0]) or (words and not rest[0].startswith("-")))
+                value = rest.pop(0) if given else usual
             setattr(options, option, value)
         else:
             raise Refusal(f"option '{name}' is not known{near(name, [*FLAGS, *VALUES, *MAYBE])}; see weirctl --help")
@@ -136,14 +146,13 @@ class Words:
             raise Refusal(f"'{self._words[0]}' is one word too many")
 
 
-def whole(text: str, what: str, least: int, most: int) -> int:
-    """A whole number, decimal or 0x…, within a range."""
-    try:
-        value = int(text, 0)
-    except ValueError:
-        raise Refusal(f"{what} '{text}' is not a whole number; allowed is {least} to {most}") from None
+def whole(text: str, what: str, least: int, most: int, why: str = "") -> int:
+    """A whole number, decimal (010 is ten) or 0x…, within a range."""
+    if not _WHOLE.fullmatch(text):
+        raise Refusal(f"{what} '{text[:40]}' is not a whole number; allowed is {least} to {most}")
+    value = int(text, 16 if text[:2] in ("0x", "0X") else 10)
     if not least <= value <= most:
-        raise Refusal(f"{what} {value} is out of range: allowed is {least} to {most}")
+        raise Refusal(f"{what} {value} is out of range: allowed is {least} to {most}{why}")
     return value
 
 
