@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import weir
-from weir.ctl.ending import INTERRUPTED, give_up, interrupted_quits, prepare_streams
+from weir.ctl.ending import INTERRUPTED, complain, give_up, interrupted_quits, prepare_streams
 from weir.ctl.errors import BROKEN_PIPE
 
 from . import native
@@ -434,10 +434,7 @@ def guarded(name: str, work: Callable[[], int]) -> int:
         said, code = str(error), 3
     except (UsageError, CaptureError, weir.WeirError) as error:
         said, code = str(error), 2
-    try:
-        print(f"{name}: {said.removeprefix(f'{name}: ')}", file=sys.stderr, flush=True)
-    except OSError:  # a terminal that has gone
-        give_up(sys.stderr)
+    complain(name, said.removeprefix(f"{name}: "))
     return code
 
 

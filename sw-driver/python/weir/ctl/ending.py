@@ -71,6 +71,14 @@ def give_up(stream: Any) -> None:
         os.close(nowhere)
 
 
+def complain(program: str, line: str) -> None:
+    """Writes a line to standard error, after the program's name; one that nobody can read leads nowhere."""
+    try:
+        print(f"{program}: {line}", file=sys.stderr, flush=True)
+    except OSError:  # a terminal that has gone, a full disk
+        give_up(sys.stderr)
+
+
 _NUMBERS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
 
