@@ -21,6 +21,11 @@ def pcap(rows: Iterable[Row], order: str = "<", nano: bool = False, link: int = 
     return b"".join(out)
 
 
+def snapped(time_ns: int, frame: bytes, snap: int) -> bytes:
+    """A packet of a pcap file with nanoseconds, of which `snap` bytes were captured."""
+    return struct.pack("<IIII", time_ns // 10**9, time_ns % 10**9, snap, len(frame)) + frame[:snap]
+
+
 def block(kind: int, body: bytes, order: str = "<") -> bytes:
     """A pcapng block."""
     body += bytes(-len(body) % 4)
@@ -51,10 +56,16 @@ def interface(order: str = "<", link: int = 1, resolution: int | None = None, of
     return block(1, struct.pack(order + "HHI", link, 0, 0) + options + option(0, b"", order), order)
 
 
-def enhanced(ticks: int, data: bytes, number: int = 0, order: str = "<", length: int | None = None) -> bytes:
-    """A packet with its time in ticks of its interface."""
-    body = struct.pack(order + "IIIII", number, ticks >> 32, ticks & 0xFFFFFFFF, len(data), length or len(data)) + data
-    return block(6, body, order)
+def enhanced(ticks: int, data: bytes, number: int = 0, order: str = "<", length: int | None = None,
+             options: bytes = b"") -> bytes:  # fmt: skip
+    """A packet with its time in ticks of its interface, and encoded options."""
+    body = struct.pack(order + "IIIII", number, ticks >> 32, ticks & 0xFFFFFFFF, len(data), length or len(data))
+    return block(6, body + data + bytes(-len(data) % 4) + options, order)
+
+
+def flags(word: int, order: str = "<") -> bytes:
+    """The options of a packet with a comment and epb_flags."""
+    return option(1, b"odd", order) + option(2, struct.pack(order + "I", word), order) + option(0, b"", order)
 
 
 def pcapng(rows: Sequence[Row], order: str = "<") -> bytes:

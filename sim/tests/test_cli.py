@@ -39,10 +39,9 @@ CAPTURES = {
     "empty": (b"", "empty file"),
     "no packets": (pcap([]), "no packets"),
     "text": (b"hello, world\n", "not a pcap or pcapng capture"),
-    "cooked": (pcap(small_rows(), link=113), "Linux cooked"),
+    "wireless": (pcap(small_rows(), link=105), "link type 105 (802.11) is not Ethernet, raw IP or Linux cooked"),
     "header cut": (pcap(small_rows())[:30], "truncated"),
-    "packet cut": (pcap(small_rows())[:-1], "truncated: the file ends inside packet 3"),
-    "second header cut": (pcap(small_rows())[: 24 + 16 + 60 + 5], "truncated: the file ends inside the header of packet 2"),
+    "packet cut": (pcap(small_rows())[:70], "truncated: the file ends inside packet 1 of 60 bytes, before it has a whole"),
 }  # fmt: skip
 
 

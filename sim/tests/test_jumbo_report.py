@@ -112,7 +112,7 @@ def test_jumbo_frames_of_the_capture_are_counted(tmp_path: Path) -> None:
         (4, ipv4(40)), (5, ipv6(60, trailer=b"\0")), (6, MACS + b"\x08\x06" + bytes(28)),
     ]  # fmt: skip
     capture = run(tmp_path, rows)["capture"]
-    assert capture["jumbo"] == {"frames": 3, "packets": 5, "dropped_packets": 1, "malformed": 1,
+    assert capture["jumbo"] == {"frames": 3, "packets": 5, "dropped_packets": 1, "malformed": 1, "cut": 0,
                                 "bytes": len(rows[0][1]) + len(rows[1][1]) + len(rows[2][1])}  # fmt: skip
     assert capture["joinable"] == 1 and capture["barred"] == {
         "it is not IP": 4, "it is of the jumbo protocol": 1, "its frame is not as long as its IP length says": 1,
@@ -165,7 +165,8 @@ def test_odd_captures_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[st
     source.write_bytes(pcap([(2000, ipv4(1000)), (1000, ipv4(1000))], nano=True, snap=60))
     assert cli.main(["jumbo-report", str(source)]) == 0
     err = capsys.readouterr().err
-    assert "2 packets were captured in part" in err and "1 packets are earlier" in err
+    assert "captured in part: 2 packets; the rest of each is zeros\n" in err
+    assert "earlier than one before them: 1 packet, by up to 1 µs; they follow it directly; give --reorder" in err
 
 
 @pytest.mark.parametrize("name", CAPTURES)

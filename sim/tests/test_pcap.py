@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import os
+import random
+import shutil
 import struct
+import subprocess
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scapy.layers.l2 import Ether
+from scapy.layers.inet import IP
+from scapy.layers.l2 import CookedLinux, CookedLinuxV2, Ether
 from scapy.utils import PcapNgWriter, PcapReader, RawPcapReader, wrpcap
+from scapy.utils import PcapWriter as PcapWriterOfScapy
 
-from captures import EPOCH_NS, block, enhanced, interface, pcap, pcapng, section, small_rows
-from weir_sim.pcap import CaptureError, PcapWriter, read_capture
+from captures import EPOCH_NS, block, enhanced, flags, interface, pcap, pcapng, section, small_rows
+from jumbo_frames import ipv4, ipv6
+from weir_sim.files import zstd
+from weir_sim.pcap import CaptureError, PcapWriter, many, read_capture
+
+Pack = Callable[[bytes], bytes]
+
+
+def cooked(version: int, protocol: int, payload: bytes, hardware: int = 1) -> bytes:
+    """A packet of LINKTYPE_LINUX_SLL or _SLL2, as their pages of tcpdump.org have them."""
+    address = bytes.fromhex("0200000000990000")
+    if version == 1:
+        return struct.pack(">HHH8sH", 4, hardware, 6, address, protocol) + payload
+    return struct.pack(">HHIHBB8s", protocol, 0, 3, hardware, 4, 6, address) + payload
+
+
+IP4, IP6 = ipv4(50)[14:], ipv6(70)[14:]
 
 
 def read(tmp_path: Path, content: bytes) -> list[tuple[int, bytes]]:
@@ -103,47 +127,245 @@ def test_snapped_packet_keeps_its_length(tmp_path: Path) -> None:
     assert (packet.data, packet.length) == (b"y" * 96, 1514)
 
 
-def test_fcs_in_the_capture_is_removed(tmp_path: Path) -> None:
-    content = section() + interface(fcs=4) + enhanced(0, b"z" * 64)
-    assert read(tmp_path, content) == [(0, b"z" * 60)]
-    old = bytearray(pcap([(0, b"z" * 64)]))
-    old[20:24] = struct.pack("<I", 1 | 1 << 26 | 2 << 28)
-    assert read(tmp_path, bytes(old)) == [(0, b"z" * 60)]
-
-
+@pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize(
-    "make", [lambda: pcap(small_rows(), nano=True), lambda: pcapng(small_rows())], ids=["pcap", "pcapng"]
+    ("of_interface", "of_packet", "left"),
+    [
+        (None, 4, 142), (None, 0, 146), (32, None, 142), (32, 0, 142), (32, 2, 144), (16, 4, 142), (4, None, 142), (0, None, 146),
+        (8, None, 145), (120, None, 131), (None, 15, 131),
+    ],
+)  # fmt: skip
+def test_fcs_is_removed_as_interface_and_packet_say(
+    tmp_path: Path, order: str, of_interface: int | None, of_packet: int | None, left: int
+) -> None:
+    """draft-ietf-opsawg-pcapng: if_fcslen in bits (some writers: bytes), bits 5 to 8 of epb_flags in bytes, which win."""
+    options = b"" if of_packet is None else flags(1 | 1 << 2 | of_packet << 5 | 1 << 9 | 0xFF << 24, order)
+    content = section(order) + interface(order, resolution=9, fcs=of_interface)
+    content += enhanced(5, b"z" * 146, order=order, options=options)
+    assert read(tmp_path, content) == [(5, b"z" * left)]
+
+
+def test_fcs_is_that_of_each_section_interface_and_packet(tmp_path: Path) -> None:
+    content = section() + interface(fcs=32) + interface() + enhanced(0, bytes(147), 0) + enhanced(0, bytes(147), 1)
+    content += enhanced(0, bytes(147), 1, options=flags(4 << 5)) + enhanced(0, bytes(147), 1)
+    content += section(">") + interface(">") + interface(">", fcs=16) + enhanced(0, bytes(147), 0, ">")
+    content += enhanced(0, bytes(147), 1, ">") + enhanced(0, bytes(147), 0, ">", options=flags(4 << 5, ">"))
+    assert [len(data) for _, data in read(tmp_path, content)] == [143, 147, 143, 147, 147, 145, 143]
+
+
+def test_fcs_of_an_obsolete_packet_block_is_removed(tmp_path: Path) -> None:
+    body = struct.pack("<HHIIII", 0, 0xFFFF, 0, 7, 65, 65) + bytes(65 + 3) + flags(4 << 5)
+    assert read(tmp_path, section() + interface(resolution=9) + block(2, body)) == [(7, bytes(61))]
+
+
+@pytest.mark.parametrize(("captured", "kept"), [(150, 146), (148, 146), (146, 146), (96, 96)])
+def test_fcs_counts_to_the_length_of_a_snapped_packet(tmp_path: Path, captured: int, kept: int) -> None:
+    path = tmp_path / "x.pcapng"
+    path.write_bytes(section() + interface() + enhanced(0, b"y" * captured, length=150, options=flags(4 << 5)))
+    (packet,) = read_capture(path)
+    assert (packet.data, packet.length) == (b"y" * kept, 146)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(
+    ("word", "left"), [(1 << 26 | 2 << 28, 60), (2 << 28, 64), (1 << 26, 64), (1 << 26 | 1 << 28, 62)]
 )
-def test_every_truncation_is_refused_or_a_whole_file(tmp_path: Path, make) -> None:  # type: ignore[no-untyped-def]
-    content = make()
-    whole = 0
-    for cut in range(len(content)):
+def test_fcs_of_a_pcap_file_is_in_words_of_16_bits(tmp_path: Path, order: str, word: int, left: int) -> None:
+    """draft-ietf-opsawg-pcap: bits 28 to 31 of the link type, if bit 26 is set."""
+    content = bytearray(pcap([(0, b"z" * 64)], order))
+    content[20:24] = struct.pack(order + "I", 1 | word)
+    assert read(tmp_path, bytes(content)) == [(0, b"z" * left)]
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed; `make setup` tells how")
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_fcs_lengths_are_those_of_tshark(tmp_path: Path, order: str) -> None:
+    """Where tshark finds an FCS of 4 bytes behind the frame, and only there, this reader removes 4."""
+    path = tmp_path / "x.pcapng"
+    frame = bytes([2] * 12) + b"\x88\xb6" + bytes(132)
+    path.write_bytes(
+        section(order) + interface(order, fcs=32) + interface(order) + enhanced(1, frame, 0, order)
+        + enhanced(2, frame, 1, order) + enhanced(3, frame, 1, order, options=flags(4 << 5, order))
+    )  # fmt: skip
+    fields = ("-T", "fields", "-e", "frame.len", "-e", "eth.fcs")
+    told = subprocess.run(["tshark", "-r", path, *fields], capture_output=True, text=True, timeout=120).stdout
+    lengths = [int(line.split("\t")[0]) - 4 * bool(line.split("\t")[1]) for line in told.splitlines()]
+    assert lengths == [142, 146, 142] == [packet.length for packet in read_capture(path)]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(
+    ("link", "data", "rest"),
+    [
+        (101, IP4, b"\x08\x00" + IP4), (101, IP6, b"\x86\xdd" + IP6), (12, IP4, b"\x08\x00" + IP4), (14, IP6, b"\x86\xdd" + IP6),
+        (228, IP4, b"\x08\x00" + IP4), (229, IP6, b"\x86\xdd" + IP6),
+        (113, cooked(1, 0x0800, IP4), b"\x08\x00" + IP4), (276, cooked(2, 0x0800, IP4), b"\x08\x00" + IP4),
+        (113, cooked(1, 0x86DD, IP6, 772), b"\x86\xdd" + IP6), (276, cooked(2, 0x86DD, IP6, 65534), b"\x86\xdd" + IP6),
+        (113, cooked(1, 0x8100, b"\0\x64\x08\0" + IP4), b"\x81\0\0\x64\x08\0" + IP4),
+        (113, cooked(1, 4, b"BPDU" * 10), b"\0\x28" + b"BPDU" * 10), (276, cooked(2, 1, b"IPX" * 11), b"\0\x21" + b"IPX" * 11),
+        (113, cooked(1, 0x0806, b""), b"\x08\x06"),
+    ],
+    ids=range(14),
+)  # fmt: skip
+def test_packets_without_ethernet_header_get_one(
+    tmp_path: Path, order: str, link: int, data: bytes, rest: bytes
+) -> None:
+    frame = bytes.fromhex("020000000002 020000000001") + rest
+    assert read(tmp_path, pcap([(0, data)], order, link=link)) == [(0, frame)]
+    assert read(tmp_path, section(order) + interface(order, link=link) + enhanced(0, data, order=order)) == [(0, frame)]
+
+
+def test_cooked_captures_of_scapy_are_read(tmp_path: Path) -> None:
+    for link, layer in ((113, CookedLinux(proto=0x800)), (276, CookedLinuxV2(proto=0x800))):
+        with PcapWriterOfScapy(str(tmp_path / "a.pcap"), linktype=link) as writer:
+            writer.write(layer / IP(IP4))
+        (packet,) = read_capture(tmp_path / "a.pcap")
+        assert packet.data == ipv4(50) and packet.length == 64
+
+
+@pytest.mark.parametrize(("link", "data", "header"), [(101, IP4, 0), (113, cooked(1, 0x800, IP4), 16),
+                                                      (276, cooked(2, 0x800, IP4), 20)])  # fmt: skip
+def test_a_snapped_packet_gets_an_ethernet_header_too(tmp_path: Path, link: int, data: bytes, header: int) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(pcap([(0, data)], link=link, snap=header + 30))
+    (packet,) = read_capture(path)
+    assert (packet.data, packet.length) == (ipv4(50)[:44], 64)
+    path.write_bytes(pcap([(0, data)], link=link, snap=header // 2))
+    (packet,) = read_capture(path)
+    assert (packet.data, packet.length) == (ipv4(50)[:12], 64)
+
+
+def test_packets_of_no_bytes_are_left_out_and_noted(tmp_path: Path) -> None:
+    rows = small_rows()
+    (tmp_path / "x.pcap").write_bytes(pcap([(EPOCH_NS, b""), rows[0], (EPOCH_NS, b""), *rows[1:]], nano=True))
+    capture = read_capture(tmp_path / "x.pcap")
+    assert [(p.time_ns, p.data) for p in capture] == rows and capture.notes() == ["left out: 2 packets of 0 bytes"]
+    only_fcs = section() + interface(fcs=32) + enhanced(0, bytes(4)) + enhanced(0, bytes(5))
+    assert read(tmp_path, only_fcs) == [(0, b"\0")]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress, lambda c: gzip.compress(c[:99]) + gzip.compress(c[99:]),
+                                  lambda c: zstd.compress(c[:99]) + zstd.compress(c[99:])],
+                         ids=["gzip", "zstd", "gzip members", "zstd frames"])  # fmt: skip
+@pytest.mark.parametrize("make", [lambda: pcap(small_rows(), nano=True), lambda: pcapng(small_rows())])
+def test_compressed_captures_are_read(tmp_path: Path, pack: Pack, make: Callable[[], bytes]) -> None:
+    assert read(tmp_path, pack(make())) == small_rows()
+
+
+@pytest.mark.parametrize("tool", ["gzip", "zstd"])
+def test_captures_that_the_tools_compressed_are_read(tmp_path: Path, tool: str) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    packed = subprocess.run(
+        [tool, "-c"], input=pcapng(small_rows()), capture_output=True, check=True, timeout=60
+    ).stdout
+    assert read(tmp_path, packed) == small_rows()
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+def test_the_whole_packets_of_a_truncated_compressed_file_are_used(tmp_path: Path, pack: Pack) -> None:
+    """Cut so that it ends inside the compressed data, anywhere: a prefix of the packets and one note, or one line."""
+    rows = [(EPOCH_NS + n, random.Random(n).randbytes(500)) for n in range(1000)]
+    packed, seen = pack(pcap(rows, nano=True)), set()
+    for cut in range(0, len(packed), 19_999):
+        (tmp_path / "x").write_bytes(packed[:cut])
         try:
-            packets = read(tmp_path, content[:cut])
+            capture = read_capture(tmp_path / "x")
+            packets = [(p.time_ns, p.data) for p in capture]
         except CaptureError as error:
+            assert "truncated" in str(error) or "empty file" in str(error)
+        else:
+            assert packets == rows[: len(packets)] and len(packets) < len(rows) and len(capture.notes()) == 1
+            seen.add(len(packets))
+    assert len(seen) > 3
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+def test_damaged_compressed_data_is_told_in_one_line(tmp_path: Path, pack: Pack) -> None:
+    packed = bytearray(pack(pcap([(EPOCH_NS, random.Random(1).randbytes(500)) for _ in range(100)])))
+    packed[12:40] = bytes(28)
+    refusal(tmp_path, bytes(packed))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress])
+def test_a_pipe_is_read_however_it_is_filled(pack: Pack) -> None:
+    """Byte by byte, and named as a shell names a process substitution."""
+    content = pack(pcapng(small_rows()))
+    reader, writer = os.pipe()
+
+    def fill() -> None:
+        with os.fdopen(writer, "wb", buffering=0) as file:
+            for byte in content:
+                file.write(bytes([byte]))
+
+    thread = threading.Thread(target=fill)
+    thread.start()
+    capture = read_capture(f"/dev/fd/{reader}")
+    assert [(p.time_ns, p.data) for p in capture] == small_rows()
+    assert capture.size is None and capture.position == 0
+    thread.join()
+    os.close(reader)
+
+
+def test_position_goes_from_the_beginning_to_the_size(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap.gz"
+    path.write_bytes(gzip.compress(pcap([(0, random.Random(n).randbytes(1500)) for n in range(2000)])))
+    capture = read_capture(path)
+    assert capture.size == path.stat().st_size
+    seen = [capture.position for _ in capture]
+    assert seen[0] < seen[1000] < seen[-1] == capture.position == capture.size and seen == sorted(seen)
+
+
+MAKES = (lambda: pcap(small_rows(), nano=True), lambda: pcapng(small_rows()))
+
+
+@pytest.mark.parametrize("make", MAKES, ids=["pcap", "pcapng"])
+def test_the_whole_packets_of_a_truncated_file_are_used(tmp_path: Path, make: Callable[[], bytes]) -> None:
+    """Cut anywhere: what is whole, with one note; one line if that is nothing."""
+    content = make()
+    ends = [content.rindex(data) + len(data) for _, data in small_rows()]
+    ends = [end + (-len(data) % 4 + 4) * (make is MAKES[1]) for end, (_, data) in zip(ends, small_rows(), strict=True)]
+    path = tmp_path / "x.pcap"
+    for cut in range(len(content)):
+        path.write_bytes(content[:cut])
+        whole = sum(end <= cut for end in ends)
+        try:
+            capture = read_capture(path)
+            packets = [(p.time_ns, p.data) for p in capture]
+        except CaptureError as error:
+            assert whole == 0
             assert any(word in str(error) for word in ("truncated", "empty file", "no packets")), (cut, str(error))
         else:
-            whole += 1
-            assert packets == small_rows()[: len(packets)]
-    assert whole == 2  # a cut exactly behind the first and the second packet
+            assert packets == small_rows()[:whole] and whole
+            notes = capture.notes()
+            assert len(notes) == (cut not in ends)
+            assert all(
+                note.startswith(f"{path} is truncated: it ends inside") and many(whole) in note for note in notes
+            )
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         (b"", "empty file"),
-        (b"\x1f\x8b\x08\x00" + bytes(100), "not a pcap or pcapng capture"),
+        (b"\x1f\x8b\x08\x00" + bytes(100), "corrupt"),
+        (gzip.compress(b"hello, world"), "not a pcap or pcapng capture"),
+        (zstd.compress(b""), "empty file"),
+        (gzip.compress(pcap(small_rows())) + b"more", "Not a gzipped file"),
         (b"GET / HTTP/1.1\r\n", "not a pcap or pcapng capture"),
         (b"\xd4\xc3", "truncated"),
         (pcap([]), "no packets"),
         (section() + interface(), "no packets"),
-        (pcap([], link=113), "link type 113 (Linux cooked) is not Ethernet"),
+        (pcap([], link=113), "no packets"),
         (pcap(small_rows(), link=105), "link type 105 (802.11) is not Ethernet"),
-        (section() + interface(link=276) + enhanced(0, bytes(60)), "link type 276 (Linux cooked v2) is not Ethernet"),
-        (section() + interface(link=999) + enhanced(0, bytes(60)), "link type 999 is not Ethernet"),
+        (section() + interface(link=999) + enhanced(0, bytes(60)), "link type 999 is not Ethernet, raw IP or Linux cooked"),
+        (pcap([(0, bytes(60))], link=101), "packet 1 is of raw IP, but neither IPv4 nor IPv6"),
+        (pcap([(0, cooked(1, 0x0C, bytes(16), 280))], link=113), "packet 1 has protocol 0x000c of ARPHRD type 280"),
+        (pcap([(0, cooked(2, 0x10, bytes(16), 824))], link=276), "packet 1 has protocol 0x0010 of netlink"),
+        (pcap([(0, cooked(1, 4, bytes(1501)))], link=113), "packet 1 has protocol 0x0004"),
         (section() + interface() + block(3, struct.pack("<I", 60) + bytes(60)), "has no time stamp"),
         (section() + enhanced(0, bytes(60)), "interface 0, which is not described"),
-        (pcap([(0, b"")]), "packet 1 has no bytes"),
+        (pcap([(0, b"")]), "the capture has no packets but 1 of 0 bytes"),
         (pcap(small_rows())[:24] + struct.pack("<IIII", 0, 0, 1 << 30, 60), "claims 1073741824 captured bytes"),
         (pcap([(0, bytes(70000))]), "packet 1 has 70000 bytes"),
         (section() + struct.pack("<III", 1, 13, 0), "a block claims 13 bytes"),

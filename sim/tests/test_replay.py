@@ -13,11 +13,11 @@ from scapy.layers.inet import IP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 
-from captures import EPOCH_NS, pcap
-from jumbo_frames import ipv4
+from captures import EPOCH_NS, pcap, snapped
+from jumbo_frames import TAGS, ipv4, ipv6
 from weir_sim import cli, plot, replay, trace
 from weir_sim.frames import ECT0, NOT_ECT, udp_frame
-from weir_sim.jumbo.wire import build
+from weir_sim.jumbo.wire import JumboFormat, build, dissect
 from weir_sim.pcap import read_capture
 from weir_sim.replay import Options
 from weir_sim.trace import RECORD, Records
@@ -193,13 +193,91 @@ def test_trace_agrees_with_the_statistics(source: Path) -> None:
     assert all(row["sojourn_ns"] == "" for row in arrivals) and all(row["avg"] == "" for row in departures)
 
 
+@pytest.mark.parametrize("l3", [False, True])
+@pytest.mark.parametrize("tags", TAGS)
+@pytest.mark.parametrize("mode", ["opaque", "split", "transit"])
+def test_a_jumbo_frame_that_was_captured_in_part_keeps_its_length(
+    tmp_path: Path, mode: str, tags: bytes, l3: bool
+) -> None:
+    """It is one packet of its true length, and not malformed; whole frames beside it are split or passed as ever."""
+    jumbo = build([ipv4(600, number=n, tags=tags) for n in range(5)], [0] * 5, JumboFormat(l3=l3))
+    rows = [(EPOCH_NS + 9000 * n, frame) for n, frame in enumerate((jumbo, jumbo[:200], jumbo))]
+    source = tmp_path / "in.pcap"
+    source.write_bytes(
+        pcap(rows[:1], nano=True) + snapped(EPOCH_NS + 9000, jumbo, 200) + pcap(rows[2:], nano=True)[24:]
+    )
+    result = replay.replay(Options(source, tmp_path / "out.pcap", "drop-tail", jumbo=mode))
+    dropped, out = result.stats["dropped"], [packet.data for packet in read_capture(tmp_path / "out.pcap")]
+    assert {name: count["packets"] for name, count in dropped.items() if count["packets"]} == {}
+    opaque = jumbo[:12] + bytes(len(jumbo) - 12)
+    if mode == "opaque":
+        assert out == [jumbo, jumbo[:200] + bytes(len(jumbo) - 200), jumbo]
+    elif mode == "transit":
+        assert [len(frame) for frame in out] == [len(jumbo)] * 3 and out[1] == opaque
+    else:
+        assert [len(frame) for frame in out] == [614 + len(tags)] * 5 + [len(jumbo)] + [614 + len(tags)] * 5
+        assert out[5] == opaque
+    assert result.stats["snapped"] == 1 and result.stats["snapped_opaque"] == (mode != "opaque")
+    assert ("1 packet, 0 cut inside headers and 1 inside a jumbo frame" in result.notes[0]) == (mode != "opaque")
+
+
+@pytest.mark.parametrize("ecn", [0, 1, 2])
+def test_a_frame_cut_behind_its_ip_header_is_marked_as_a_whole_one(tmp_path: Path, ecn: int) -> None:
+    """Marks and drops are those of the whole frames; a frame cut inside its IP header counts as Not-ECT."""
+    found = {}
+    rows = [(EPOCH_NS + 3000 * n, make(1000, ecn=ecn, number=n)) for n, make in enumerate([ipv4, ipv6] * 100)]
+    for snap in (2000, 54, 30):
+        source = tmp_path / f"{snap}.pcap"
+        source.write_bytes(pcap(rows, nano=True, snap=snap))
+        stats = run(source, f"out{snap}")
+        found[snap] = (stats["marked"], stats["tx"], stats["dropped"])
+        assert stats["snapped_opaque"] == (200 if snap == 30 else 0)
+    assert found[54] == found[2000]
+    assert (found[2000][0]["packets"] > 20) == (ecn > 0)
+    assert found[30][0]["packets"] == 0 < found[30][2]["early"]["packets"]
+
+
+@pytest.mark.parametrize("snap", [2000, 38, 34])
+def test_packets_whose_ports_were_not_captured_are_not_merged(tmp_path: Path, snap: int) -> None:
+    """Four flows between the same hosts: with ports they merge by flow, without they would be one."""
+    rows = [(EPOCH_NS + 50 * n, ipv4(400, flow=4 * (n % 4), number=n)) for n in range(64)]
+    source = tmp_path / "in.pcap"
+    source.write_bytes(pcap(rows, nano=True, snap=snap))
+    stats = run(source, "out", policy="drop-tail", settings={}, merge="flow")
+    assert stats["snapped_opaque"] == (64 if snap == 34 else 0)
+    assert (stats["jumbo_out"]["packets"] > 0) == (snap > 34)
+    for packet in read_capture(tmp_path / "out.pcap"):
+        jumbo = dissect(packet.data)
+        if jumbo:
+            assert len({ip[20:24] for ip in jumbo.packets}) == 1
+
+
 @pytest.mark.parametrize("extra", [{"merge": "flow"}, {"jumbo": "split"}, {"jumbo": "transit"}])
-def test_a_snapped_packet_of_the_jumbo_protocol_adds_up(tmp_path: Path, extra: dict[str, str]) -> None:
-    """What is filled with zeros is a jumbo frame that lies, for the core as for the count in software."""
+def test_traffic_cut_inside_its_headers_adds_up(tmp_path: Path, extra: dict[str, str]) -> None:
     source = tmp_path / "in.pcap"
     source.write_bytes(pcap([(EPOCH_NS + 2000 * n, row[1]) for n, row in enumerate(traffic(8))], nano=True, snap=30))
     stats = run(source, "snapped", policy="drop-tail", settings={}, **extra)
-    assert stats["snapped"] == 8 == stats["rx_frames"]["packets"]
+    assert stats["snapped"] == 8 == stats["rx_frames"]["packets"] == stats["tx"]["packets"]
+
+
+def test_reorder_replays_a_capture_as_if_it_had_been_in_order(tmp_path: Path) -> None:
+    """One time of day an hour ahead, and two packets of another interface late: without --reorder all after them collapse."""
+    rows = [(EPOCH_NS + 20_000 * n, udp_frame(800, number=n)) for n in range(40)]
+    rows.append((EPOCH_NS + 3600 * 10**9, udp_frame(800, number=40)))
+    shuffled = [*rows[:5], rows[40], *rows[7:30], rows[5], rows[6], *rows[30:40]]
+    times, notes = {}, {}
+    for name, these, reorder in (
+        ("sorted", rows, False),
+        ("as they are", shuffled, False),
+        ("reordered", shuffled, True),
+    ):
+        source = tmp_path / f"{name}.pcap"
+        source.write_bytes(pcap(these, nano=True))
+        result = replay.replay(Options(source, tmp_path / "out.pcap", "drop-tail", reorder=reorder))
+        times[name], notes[name] = [(p.time_ns, p.data) for p in read_capture(tmp_path / "out.pcap")], result.notes
+    assert times["reordered"] == times["sorted"] and notes["reordered"] == notes["sorted"] == []
+    assert times["as they are"][10][0] - times["as they are"][5][0] < 10_000
+    assert "35 packets, by up to 3600 s; they follow it directly; give --reorder" in notes["as they are"][0]
 
 
 def test_mred_takes_packets_of_jumbo_frames_in_transit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,8 +311,9 @@ def test_snapped_and_disordered_packets_are_noted(tmp_path: Path) -> None:
     source.write_bytes(pcap(rows, nano=True, snap=100))
     result = replay.replay(Options(source, tmp_path / "out.pcap", "drop-tail"))
     assert result.notes == [
-        "3 packets were captured in part; the rest of each is sent as zeros",
-        "1 packets are earlier than the one before them; they follow it directly",
+        "captured in part: 3 packets; the rest of each is zeros",
+        "earlier than one before them: 1 packet, by up to 4 µs; they follow it directly; give --reorder to put packets in "
+        "their places",
     ]
     out = list(read_capture(tmp_path / "out.pcap"))
     assert [packet.data for packet in out] == [row[1][:100] + bytes(700) for row in rows]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +16,11 @@ from pathlib import Path
 import pytest
 
 import weir
-from captures import EPOCH_NS, pcap, small_rows
+from captures import EPOCH_NS, pcap, small_rows, snapped
+from jumbo_frames import ipv4
 from weir_sim import Core, cli, serve
 from weir_sim.errors import UsageError
+from weir_sim.jumbo import build
 from weir_sim.pcap import CaptureError
 from weir_sim.protocol import encode
 from weir_sim.serve import Options, Server
@@ -182,7 +186,7 @@ def test_a_packet_earlier_than_the_one_before_it_follows_that_one(tmp_path: Path
     rows = small_rows(4, 100_000)
     shuffled = [rows[1], rows[0], rows[3], rows[2]]
     capture = repeated(tmp_path / "c.pcap", shuffled)
-    assert len(capture.notes) == 1 and "2 packets are earlier than the one before them" in capture.notes[0]
+    assert len(capture.notes) == 1 and capture.notes[0].startswith("earlier than one before them: 2 packets")
     core = Core("full")
     begun = core.now_ns
     capture.feed(core, begun + 250_000)
@@ -218,6 +222,33 @@ def test_a_capture_beyond_the_core_s_clock_is_refused(tmp_path: Path) -> None:
     assert repeated(tmp_path / "c.pcap", small_rows(2, 1 << 48), 2.0).notes == []
     with pytest.raises(CaptureError, match="78 h; give --speedup"):
         repeated(tmp_path / "c.pcap", small_rows(), 1e-300)
+
+
+def test_a_capture_that_is_served_is_read_as_a_replay_reads_it(tmp_path: Path) -> None:
+    """Compressed, out of a pipe; a jumbo frame captured in part is opaque, for a client may have jumbo frames split."""
+    jumbo = build([ipv4(300, number=n) for n in range(3)], [0] * 3)
+    opaque = jumbo[:12] + bytes(len(jumbo) - 12)
+    content = pcap([(EPOCH_NS + 9000, ipv4(200)), (EPOCH_NS, ipv4(100))], nano=True)
+    content += snapped(EPOCH_NS + 4000, jumbo, 90) + snapped(EPOCH_NS + 20_000, ipv4(60), 74)
+    os.mkfifo(tmp_path / "pipe")
+    for reorder, frames in (
+        (False, [ipv4(200), ipv4(100), opaque, ipv4(60)]),
+        (True, [ipv4(100), opaque, ipv4(200), ipv4(60)]),
+    ):
+        thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(gzip.compress(content),))
+        thread.start()
+        capture = source(str(tmp_path / "pipe"), 1.0, 1, reorder)
+        thread.join()
+        core = Core("full")
+        core.device.jumbo("split")
+        out: list[bytes] = []
+        while len(out) < len(frames):
+            capture.feed(core, core.now_ns + 5000)
+            core.run_until(core.now_ns + 5000)
+            out += [frame.data for frame in core.recv()]
+        assert out[: len(frames)] == frames
+        assert "captured in part: 1 packet" in capture.notes[0]
+        assert ["give --reorder" in note for note in capture.notes] == [False, True][: 2 - reorder]
 
 
 def test_a_client_that_never_reads_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

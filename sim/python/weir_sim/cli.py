@@ -7,6 +7,7 @@ bytes did not add up; 129, 130, 143 ended by a signal; 141 nobody reads the outp
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import subprocess
@@ -24,6 +25,7 @@ from weir.ctl.errors import BROKEN_PIPE
 
 from . import native
 from .errors import IdentityError, UsageError
+from .files import STDOUT, is_stdout
 from .native import ModelError
 from .pcap import CaptureError, read_capture
 
@@ -98,22 +100,30 @@ def _shares(text: str) -> tuple[float, float]:
     return shares
 
 
-def _distinct(source: Path | None, outputs: Sequence[Path | None]) -> None:
-    seen = {source.resolve(): "the capture"} if source else {}
-    for path in outputs:
+def _distinct(source: Path | None, outputs: Sequence[Path | None], binary: Sequence[Path | None] = ()) -> None:
+    """Refuses outputs that cannot be written, or would be written over one another or over the capture."""
+
+    def place(path: Path) -> Path:
+        return Path("-") if is_stdout(path) else path.resolve()
+
+    seen = {place(source): "the capture"} if source and str(source) != "-" else {}
+    for path in (*outputs, *binary):
         if path is None:
             continue
+        stdout = is_stdout(path)
+        if stdout and path in binary and os.isatty(STDOUT):
+            raise UsageError(f"{path}: standard output is a terminal; send it into a file or a pipe")
         if path.is_dir():
             raise UsageError(f"{path}: is a directory")
         if not path.resolve().parent.is_dir():
             raise UsageError(f"{path}: the directory {path.parent} does not exist")
-        if not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
+        if not stdout and not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
             raise UsageError(f"{path}: no permission to write it")
-        if path.exists() and not path.is_file():
+        if not stdout and path.exists() and not path.is_file():
             continue
-        if path.resolve() in seen:
-            raise UsageError(f"{path}: is also {seen[path.resolve()]}")
-        seen[path.resolve()] = "another output"
+        if place(path) in seen:
+            raise UsageError(f"{path}: is also {seen[place(path)]}")
+        seen[place(path)] = "another output"
 
 
 def build_wave_model(preset: str) -> None:
@@ -140,7 +150,7 @@ def _replay(a: argparse.Namespace) -> int:
     from .replay import Options, replay
     from .report import summary
 
-    _distinct(a.input, [a.output, a.stats, a.trace, a.plot, a.wave])
+    _distinct(a.input, [a.stats, a.trace], [a.output, a.plot, a.wave])
     if a.plot:
         plot.kind(a.plot)
     if a.wave and a.wave.suffix == ".fst":
@@ -153,7 +163,7 @@ def _replay(a: argparse.Namespace) -> int:
         if getattr(a, name) is not None and getattr(a, name) < 1:
             raise UsageError(f"--{name.replace('_', '-')} {getattr(a, name)} must be a positive number")
     settings = _settings(a.set)
-    next(read_capture(a.input))  # a capture that cannot be read is told first
+    capture = read_capture(a.input)  # told first if it cannot be read
     _needs("--merge", a.merge, ("off", "flow", "class"), a.preset)
     _needs("--jumbo", a.jumbo, ("opaque", "split", "transit"), a.preset)
     if a.spacing and a.jumbo != "split":
@@ -196,7 +206,9 @@ def _replay(a: argparse.Namespace) -> int:
             _shares(a.mred) if a.mred else None,
             _rules(a.match),
             "bypass" if a.match_default == "bypass" else int(a.match_default or 0),
-        )  # fmt: skip
+            a.reorder,
+        ),  # fmt: skip
+        capture,
     )
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
@@ -210,7 +222,7 @@ def _jumbo_report(a: argparse.Namespace) -> int:
     from .jumbo.report import Options, report
     from .jumbo.text import text
 
-    _distinct(a.input, [a.json, a.write])
+    _distinct(a.input, [a.json], [a.write])
     try:
         limits = Limits(JumboFormat(l3=a.l3), max_bytes=a.max_bytes, max_count=a.max_count)
     except ValueError as error:
@@ -219,7 +231,7 @@ def _jumbo_report(a: argparse.Namespace) -> int:
     prefix = (a.prefix, a.prefix6)
     result, notes = report(
         Options(a.input, a.merge, round(_rate(a.link_rate)), a.speedup, round(jfet_us * 1000), prefix, limits, a.json,
-                a.write)
+                a.write, a.reorder)
     )  # fmt: skip
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
@@ -256,7 +268,7 @@ def _serve(a: argparse.Namespace) -> int:
         raise UsageError("serve: name a place: --socket PATH, --pty PATH or both")
     if not (a.slow >= 0 and a.slow < float("inf")) or not (a.speedup > 0 and a.speedup < float("inf")):
         raise UsageError("--slow must be a number from 0, --speedup a positive one")
-    traffic = source(a.traffic, a.speedup, a.seed) if a.traffic else None
+    traffic = source(a.traffic, a.speedup, a.seed, a.reorder) if a.traffic else None
     for note in traffic.notes if traffic else ():
         print(f"note: {note}", file=sys.stderr)
     rate = None if a.link_rate is None else _rate(a.link_rate)
@@ -296,6 +308,12 @@ def _policies(a: argparse.Namespace) -> int:
     return 0
 
 
+CAPTURE = "capture to read (pcap or pcapng, as such or in gzip or zstd); - is standard input"
+REORDER = "put packets that are out of order in their places, within 10,000 packets"
+OUTPUTS = ("output", "stats", "trace", "plot", "wave", "json", "write")
+"""Arguments that name an output."""
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(prog="weir-sim", description="Weir's queue, cycle by cycle, on captures of traffic.")
@@ -304,12 +322,13 @@ def parser() -> argparse.ArgumentParser:
     p = verbs.add_parser("replay", help="send a capture through the core", description=(
         "Sends the frames of a pcap or pcapng capture into the core at their times, and writes what comes out, with "
         "the times in ns at which it does. All traffic goes through queue 0."))  # fmt: skip
-    p.add_argument("input", type=Path, metavar="IN", help="capture to read (pcap or pcapng, Ethernet)")
-    p.add_argument("output", type=Path, metavar="OUT", help="capture to write (pcap, ns)")
+    p.add_argument("input", type=Path, metavar="IN", help=CAPTURE)
+    p.add_argument("output", type=Path, metavar="OUT", help="capture to write (pcap, ns); - is standard output")
     p.add_argument("--policy", required=True, help="what manages the queue; `weir-sim policies` lists them")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the policy, as tc writes it: min=30KB, probability=0.02, ecn; repeat for more")  # fmt: skip # noqa: E501
     p.add_argument("--link-rate", default="10Gbit", metavar="RATE", help="rate of the link behind the queue (default %(default)s)")  # fmt: skip # noqa: E501
     p.add_argument("--speedup", type=float, default=1.0, metavar="X", help="divide the times of the capture by X (default 1)")  # fmt: skip # noqa: E501
+    p.add_argument("--reorder", action="store_true", help=REORDER)
     p.add_argument(
         "--merge",
         choices=("off", "flow", "class"),
@@ -340,10 +359,11 @@ def parser() -> argparse.ArgumentParser:
     p = verbs.add_parser("jumbo-report", help="what merging to jumbo frames would do to a capture", description=(
         "Sends the frames of a capture over a link with and without merging, in a software model of docs/jumbo.md (no RTL "
         "runs), and tells frames and bytes saved, packets a frame, and delay."))  # fmt: skip
-    p.add_argument("input", type=Path, metavar="IN", help="capture to read (pcap or pcapng, Ethernet)")
+    p.add_argument("input", type=Path, metavar="IN", help=CAPTURE)
     p.add_argument("--merge", choices=("flow", "class"), default="flow", help="groups by flow (JFEPM) or by class with a timer (JumboGen); default %(default)s")  # fmt: skip # noqa: E501
     p.add_argument("--link-rate", default="10Gbit", metavar="RATE", help="rate of the link behind the queue (default %(default)s)")  # fmt: skip # noqa: E501
     p.add_argument("--speedup", type=float, default=1.0, metavar="X", help="divide the times of the capture by X (default 1)")  # fmt: skip # noqa: E501
+    p.add_argument("--reorder", action="store_true", help=REORDER)
     p.add_argument("--jfet", default="100us", metavar="TIME", help="class: how long a group may wait (default %(default)s)")  # fmt: skip # noqa: E501
     p.add_argument("--prefix", type=int, default=24, metavar="BITS", help="class: leading bits of the IPv4 destination that name it (default %(default)s)")  # fmt: skip # noqa: E501
     p.add_argument("--prefix6", type=int, default=64, metavar="BITS", help="the same for IPv6 (default %(default)s)")
@@ -369,6 +389,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--pty", type=Path, metavar="PATH", help="link to a pseudo-terminal to serve: weirctl -d uart:PATH")
     p.add_argument("--traffic", metavar="RATE|PCAP", help="random traffic of that rate, or a capture again and again (default none)")  # fmt: skip # noqa: E501
     p.add_argument("--speedup", type=float, default=1.0, metavar="X", help="divide the times of the capture by X (default 1)")  # fmt: skip # noqa: E501
+    p.add_argument("--reorder", action="store_true", help=REORDER)
     p.add_argument("--link-rate", metavar="RATE", help="shape the link to this rate at the start (default off)")
     p.add_argument("--slow", type=float, default=1000.0, metavar="N", help="N seconds pass for one of simulated time (default %(default)g); 0: time passes by register accesses alone")  # fmt: skip # noqa: E501
     p.add_argument("--seed", type=_seed, default=1, metavar="N", help="seed of the random traffic (default 1)")  # fmt: skip # noqa: E501
@@ -448,7 +469,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 import_module(module)
             if getattr(a, "plot", None):
                 import_module("matplotlib.pyplot")
-        return int(a.run(a))
+        # text keeps out of an output that goes there
+        text = sys.stderr if any(is_stdout(getattr(a, name, None)) for name in OUTPUTS) else sys.stdout
+        with contextlib.redirect_stdout(text):
+            return int(a.run(a))
 
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):

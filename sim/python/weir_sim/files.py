@@ -1,19 +1,81 @@
-"""Output files that appear whole or not at all."""
+"""Files of `weir-sim`: input from anywhere, and output that appears whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import io
 import os
 import secrets
 import stat
+import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, cast
 
 from weir.ctl.ending import Ending
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+STDIN, STDOUT = 0, 1
+BROKEN = (zlib.error, zstd.ZstdError)
+"""What reading from `uncompressed` can raise besides OSError, and EOFError where the file ends too early."""
+
+
+class _Rejoined(io.RawIOBase):
+    """A file whose first bytes have been read already."""
+
+    def __init__(self, head: bytes, rest: io.FileIO) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int | None:  # type: ignore[override]
+        if not self._head:
+            return self._rest.readinto(buffer)
+        size = min(len(self._head), len(buffer))
+        buffer[:size], self._head = self._head[:size], self._head[size:]
+        return size
+
+
+def open_input(place: str | os.PathLike[str]) -> io.FileIO:
+    """A file to read: a path, of a pipe as well, or `-`, which is standard input. OSError if it cannot be opened."""
+    if os.fspath(place) != "-":
+        return open(place, "rb", buffering=0)
+    if os.isatty(STDIN):
+        raise OSError(0, "is a terminal; send a capture into it, or name a file")
+    return open(STDIN, "rb", buffering=0, closefd=False)
+
+
+def uncompressed(file: io.FileIO) -> io.BufferedIOBase:
+    """What a file that was just opened holds, uncompressed if it begins as gzip or zstd does."""
+    head = b""
+    while len(head) < 4 and (more := file.read(4 - len(head))):
+        head += more
+    whole = io.BufferedReader(_Rejoined(head, file), 1 << 16)
+    if head.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=whole)
+    if head == b"\x28\xb5\x2f\xfd":
+        return cast(io.BufferedIOBase, zstd.ZstdFile(whole))
+    return whole
+
+
+def is_stdout(place: str | os.PathLike[str] | None) -> bool:
+    """Whether a place is where text on standard output goes: `-`, or the same pipe or file by another name."""
+    if place is None or os.fspath(place) == "-":
+        return place is not None
+    try:
+        there, here = os.stat(place), os.fstat(STDOUT)
+    except OSError:
+        return False
+    return os.path.samestat(there, here) and (not stat.S_ISCHR(here.st_mode) or os.isatty(STDOUT))  # not /dev/null
 
 
 @contextlib.contextmanager
@@ -42,8 +104,9 @@ class Outputs:
 
     On a clean exit of the context all of them get their names, each in one step; on any exception, Ctrl-C
     included, none does and the temporary files are removed. A place that is not a regular file (a pipe, a
-    terminal) is written directly. A symbolic link stays one, and a file that was there keeps its mode.
-    Errors are OSErrors that name the place.
+    terminal), `-` and what standard output goes to are written directly. A name that ends in `.gz` or `.zst` gets its
+    content compressed. A symbolic link stays one, and a file that was there keeps its mode. Errors are OSErrors
+    that name the place.
     """
 
     def __init__(self) -> None:
@@ -53,6 +116,8 @@ class Outputs:
     def path(self, place: str | os.PathLike[str]) -> Path:
         """The path to write for `place`, for code that opens files itself."""
         target = Path(place)
+        if is_stdout(place):
+            return Path("/dev/stdout")
         if target.exists() and not target.is_file():
             return target
         target = Path(os.path.realpath(target))
@@ -68,10 +133,17 @@ class Outputs:
 
     def open(self, place: str | os.PathLike[str]) -> BinaryIO:
         """A binary file for `place`."""
-        path = self.path(place)
+        # not by its name: that would begin a file anew to which standard output is appended
+        there = os.dup(STDOUT) if is_stdout(place) else self.path(place)
         with _naming(place):
-            file = cast(BinaryIO, io.BufferedWriter(_File(path, place)))
+            file = cast(BinaryIO, io.BufferedWriter(_File(there, place)))
         self._open.append(file)
+        name = os.fspath(place)
+        if name.endswith((".gz", ".zst")):
+            # no name and no time in it: the same content gives the same file
+            packed = gzip.GzipFile("", "wb", 6, file, 0) if name.endswith(".gz") else zstd.ZstdFile(file, "wb")
+            self._open.insert(-1, cast(BinaryIO, packed))
+            return cast(BinaryIO, packed)
         return file
 
     def __enter__(self) -> Outputs:

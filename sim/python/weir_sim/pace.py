@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from .pcap import CaptureError
 
@@ -14,7 +13,7 @@ LATE_NS = 1_000_000
 """a packet that waits longer than this for the 10 Gbit/s line is worth a note"""
 
 
-def model_time(source: Path, after_ns: int, speedup: float, start_ns: int = 0) -> int:
+def model_time(source: str, after_ns: int, speedup: float, start_ns: int = 0) -> int:
     """When a packet reaches the core, in ns, that was captured `after_ns` after the first, which comes at `start_ns`.
 
     Raises:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import UsageError
+from .files import is_stdout
 from .trace import ACCEPT, ARRIVAL, DEPARTURE, DROP, EARLY, FORCED, FRONT, MARK, OVERFLOW, TICK, Records
 
 BINS = 1600
@@ -174,7 +175,7 @@ def kind(place: str | os.PathLike[str]) -> str:
         UsageError: the name has another ending.
     """
     path = Path(place)
-    if str(path) == "-" or (path.exists() and not path.is_file()):
+    if is_stdout(path) or (path.exists() and not path.is_file()):
         return "png"
     ending = path.suffix.lower().removeprefix(".")
     if ending not in KINDS:

@@ -19,11 +19,12 @@ from . import plot, progress, trace
 from .core import Core
 from .errors import IdentityError, UsageError
 from .files import Outputs
+from .intake import Intake
 from .jumbo.packet import JumboFormat
 from .jumbo.wire import Malformed, dissect
 from .native import ModelError
 from .pace import LATE_NS, model_time
-from .pcap import BEYOND, CaptureError, Packet, PcapWriter, read_capture
+from .pcap import BEYOND, Capture, CaptureError, Packet, PcapWriter, read_capture
 
 LINE_RATE = 10e9
 """bit/s of both sides of the core"""
@@ -77,6 +78,8 @@ class Options:
     """shares of packets that a jumbo frame in transit loses at min and at max; None: what RED selects goes as a whole"""
     match: Mapping[int, tuple[str, int | str]] = field(default_factory=dict)
     match_default: int | str = 0
+    reorder: bool = False
+    """put the packets in the order of their times first"""
 
 
 @dataclass
@@ -235,8 +238,13 @@ def _inside(frame: bytes, form: JumboFormat) -> tuple[int, int]:
 class Replay:
     """One replay, from the options to the result."""
 
-    def __init__(self, options: Options, wave: Path | None) -> None:
+    def __init__(self, options: Options, capture: Capture, wave: Path | None) -> None:
         self.options = options
+        self.form = JumboFormat(l3=options.form == "l3")
+        self.capture = capture
+        self.intake = Intake(
+            capture, options.reorder, None if options.jumbo == "opaque" else self.form, options.merge != "off"
+        )
         if not 0 < options.link_rate <= LINE_RATE:
             raise UsageError("the link rate must be above 0 and at most 10Gbit")
         self.core = Core(options.preset, wave=wave, egress="mac", skip=options.skip)
@@ -252,12 +260,8 @@ class Replay:
         device.trace_enable()
         self.start_ns = self.core.now_ns + SETTLE_NS
         self.first_ns = 0
-        self.last_ns = 0
-        self.backwards = 0
-        self.snapped = 0
         self.late_ns = 0
         self.tally = _Tally()
-        self.form = JumboFormat(l3=options.form == "l3")
         if options.merge != "off" or options.jumbo == "transit":
             self.tally.unpacked = {"packets": 0, "bytes": 0}
         unit = trace_csv.UNITS.index(str(self.config["unit"]))
@@ -266,25 +270,17 @@ class Replay:
 
     def model_time(self, capture_ns: int) -> int:
         """When a packet captured at `capture_ns` reaches the core; CaptureError if its clock does not go so far."""
-        return model_time(self.options.source, capture_ns - self.first_ns, self.options.speedup, self.start_ns)
+        return model_time(self.capture.name, capture_ns - self.first_ns, self.options.speedup, self.start_ns)
 
     def send(self, packets: list[Packet]) -> int:
         """Puts packets on the line; answers the time of the last."""
         data = bytearray()
         for packet in packets:
-            missing = packet.length - len(packet.data)
-            self.snapped += missing > 0
-            frame = packet.data + bytes(missing)
             opaque = self.options.jumbo != "transit" and self.tally.unpacked is not None
-            if opaque and _inside(frame, self.form)[0] != 1:
+            if opaque and _inside(packet.data, self.form)[0] != 1:
                 self.tally.unpacked = None
-            data += frame
-        times = []
-        for packet in packets:
-            if packet.time_ns < self.last_ns:
-                self.backwards += 1
-            self.last_ns = max(self.last_ns, packet.time_ns)
-            times.append(self.model_time(self.last_ns))
+            data += packet.data
+        times = [self.model_time(packet.time_ns) for packet in packets]
         self.core.send_many(data, [packet.length for packet in packets], times)
         self.tally.sent["packets"] += len(packets)
         self.tally.sent["bytes"] += len(data)
@@ -337,12 +333,11 @@ class Replay:
     def run(self, outputs: Outputs) -> None:
         """Reads, sends and collects everything."""
         options = self.options
-        packets = read_capture(options.source)
-        chunk = list(islice(packets, CHUNK))
-        self.first_ns = self.last_ns = chunk[0].time_ns
+        chunk = list(islice(self.intake, CHUNK))
+        self.first_ns = chunk[0].time_ns
         if not 0 <= self.first_ns < 10**9 << 32:
             when = "before 1970" if self.first_ns < 0 else BEYOND
-            raise CaptureError(f"{options.source}: the time of the first packet is {when}, which pcap cannot say")
+            raise CaptureError(f"{self.capture.name}: the time of the first packet is {when}, which pcap cannot say")
         writer = PcapWriter(outputs.open(options.target))
         csv = None
         if options.trace:
@@ -353,14 +348,14 @@ class Replay:
                 trace.write_csv(file, records)
 
         done = 0
-        with progress.of_bytes(options.source.stat().st_size) as bar:
+        with progress.of_bytes(self.capture.size) as bar:
             while chunk:
-                last, ahead = self.send(chunk), sum(len(packet.data) + 16 for packet in chunk)
+                last, ahead = self.send(chunk), self.capture.position
                 for share in self.until(last):
-                    bar.update(done + int(share * ahead) - bar.n)
-                done += ahead
+                    bar.update(done + int(share * (ahead - done)) - bar.n)
+                done = ahead
                 self.collect(writer, csv)
-                chunk = list(islice(packets, CHUNK))
+                chunk = list(islice(self.intake, CHUNK))
             for _ in self.until_idle():
                 bar.update(0)
             self.collect(writer, csv)
@@ -380,7 +375,8 @@ class Replay:
             **({"merge_limits": self.merge | {"form": options.form}} if options.merge != "off" else {}),
             "jumbo": options.jumbo,
             **({"mred": self.mred} if self.mred else {}),
-            "snapped": self.snapped,
+            "snapped": self.intake.cut,
+            "snapped_opaque": self.intake.opaque,
             "duration_ns": self.core.now_ns - self.start_ns,
             "cycles": self.core.cycles,
             "cycles_evaluated": self.core.evaluated,
@@ -388,11 +384,7 @@ class Replay:
         }
         _check_identity(stats, self.tally, self.core)
         stats["identity"] = "rx = tx + dropped, in packets and bytes, by registers and by frames"
-        notes = []
-        if self.snapped:
-            notes.append(f"{self.snapped} packets were captured in part; the rest of each is sent as zeros")
-        if self.backwards:
-            notes.append(f"{self.backwards} packets are earlier than the one before them; they follow it directly")
+        notes = self.intake.notes()
         if self.late_ns > LATE_NS:
             notes.append(
                 f"the 10 Gbit/s line into the core was full: packets came up to {self.late_ns / 1e6:.1f} ms late"
@@ -423,8 +415,12 @@ class Replay:
         plot.draw(file, self.history, title, subtitle, thresholds, policy in RED_FAMILY, below, kind)
 
 
-def replay(options: Options) -> Result:
+def replay(options: Options, capture: Capture | None = None) -> Result:
     """Replays a capture and writes the files that `options` asks for: all of them, or on any error none.
+
+    Args:
+        options: what is done.
+        capture: what was opened from `options.source` and not read from yet; None: it is opened here.
 
     Raises:
         CaptureError: the capture cannot be read.
@@ -433,12 +429,12 @@ def replay(options: Options) -> Result:
         IdentityError: packets are unaccounted for.
         ModelError: the cycle model is not built.
     """
-    next(read_capture(options.source))  # a capture that cannot be read is told before anything is started
+    capture = capture or read_capture(options.source)  # told before anything is started if it cannot be read
     with Outputs() as outputs:
         # all of them now: what cannot be written is told before the run, not after it
         stats = outputs.open(options.stats) if options.stats else None
         picture = outputs.open(options.plot) if options.plot else None
-        run = Replay(options, outputs.path(options.wave) if options.wave else None)
+        run = Replay(options, capture, outputs.path(options.wave) if options.wave else None)
         run.run(outputs)
         if options.wave:
             run.core.end_wave()

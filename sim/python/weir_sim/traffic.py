@@ -10,6 +10,8 @@ from pathlib import Path
 from .core import Core
 from .errors import UsageError
 from .frames import ECT0, ECT1, NOT_ECT, udp_frame
+from .intake import Intake
+from .jumbo.packet import JumboFormat
 from .pace import LATE_NS, line_ns, model_time
 from .pcap import read_capture
 from .report import duration
@@ -59,24 +61,23 @@ class Capture:
     the line. Not more than MOST_BYTES are kept, and not more than is due is sent ahead.
     """
 
-    def __init__(self, path: Path, speedup: float = 1.0) -> None:
+    def __init__(self, path: Path, speedup: float = 1.0, reorder: bool = False) -> None:
         self._frames = bytearray()
         self._ends, self._times = array("Q"), array("Q")
-        self.notes: list[str] = []
-        first = last = backwards = 0
-        for number, packet in enumerate(read_capture(path)):
-            first = first if number else packet.time_ns
-            backwards += number > 0 and packet.time_ns < last
-            last = max(last, packet.time_ns) if number else packet.time_ns
-            self._times.append(model_time(path, last - first, speedup))
-            self._frames += bytes(packet.data) + bytes(packet.length - len(packet.data))
+        capture = read_capture(path)
+        # a client may have jumbo frames split and packets merged at any time
+        intake = Intake(capture, reorder, JumboFormat(), ports=True)
+        first: int | None = None
+        for packet in intake:
+            first = packet.time_ns if first is None else first
+            self._times.append(model_time(capture.name, packet.time_ns - first, speedup))
+            self._frames += packet.data
             self._ends.append(len(self._frames))
             if len(self._frames) + RECORD_BYTES * len(self._ends) > MOST_BYTES:
                 raise UsageError(
                     f"{path}: more than {MOST_BYTES >> 20} MB of frames; cut it with editcap or take a shorter one"
                 )
-        if backwards:
-            self.notes.append(f"{backwards} packets are earlier than the one before them; they follow it directly")
+        self.notes = intake.notes()
         self._period = self._measure()
         self._start: float | None = None
         self._at = 0
@@ -113,12 +114,12 @@ class Capture:
                 self._start = max(self._start + self._period, core.now_ns)
 
 
-def source(text: str, speedup: float, seed: int) -> Random | Capture:
+def source(text: str, speedup: float, seed: int, reorder: bool = False) -> Random | Capture:
     """The traffic that a person names: a rate as tc writes it, or the path of a capture."""
     import weir
 
-    if Path(text).is_file():
-        return Capture(Path(text), speedup)
+    if text == "-" or Path(text).exists():
+        return Capture(Path(text), speedup, reorder)
     try:
         rate = weir.parse_rate(text)
     except weir.WeirError:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 
 from .ecn import header_checksum
-from .packet import TCP, JumboFormat, ethernet_length, ip_version, own_length, u16
-from .wire import DEFAULT, MAX_COUNT, MAX_FRAME, MAX_PADDED, VERSION, Malformed, dissect
+from .packet import TCP, JumboFormat, own_length, u16
+from .wire import DEFAULT, MAX_COUNT, MAX_FRAME, MAX_PADDED, VERSION, Malformed, dissect, recognise
 
 ELIDED_FRAME = 0x01
 """flag 0 of the jumbo header"""
@@ -105,12 +105,10 @@ def restore(frame: bytes, form: JumboFormat = DEFAULT) -> bytes:
     Raises:
         Malformed: flag 0 is set, and a packet cannot be rebuilt.
     """
-    start = ethernet_length(frame)
-    if start is None:
+    found = recognise(frame, form)
+    if found is None:
         return frame
-    l3 = ip_version(frame, start) == 4 and frame[start + 9] == form.protocol
-    if not l3 and u16(frame, start - 2) != form.ethertype:
-        return frame
+    start, l3 = found
     content = start + 20 * l3
     if len(frame) < content + 6 or l3 and frame[start] & 15 != 5 or not frame[content + 4] & ELIDED_FRAME:
         return frame

@@ -15,6 +15,7 @@ import numpy as np
 from .. import progress
 from ..errors import IdentityError, UsageError
 from ..files import Outputs
+from ..intake import Intake
 from ..pcap import CaptureError, PcapWriter, read_capture
 from .elision import ELIDED, elide
 from .formulas import eq1_cost, largest_merge_factor, processing_gain
@@ -42,6 +43,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     json: Path | None = None
     write: Path | None = None
+    reorder: bool = False
 
     def __post_init__(self) -> None:
         if not (0 < self.speedup < float("inf")):
@@ -79,11 +81,12 @@ class _Model:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.notes: list[str] = []
-        self.packets = self.bytes = self.joinable = self.joinable_bytes = self.cut = self.backwards = 0
+        self.capture = read_capture(options.source)
+        self.intake = Intake(self.capture, options.reorder, options.limits.form, ports=True)
+        self.packets = self.bytes = self.joinable = self.joinable_bytes = 0
         self.barred: Counter[str] = Counter()
         self.inside = Counter({"frames": 0, "packets": 0, "dropped_packets": 0, "bytes": 0, "malformed": 0})
-        self.first_ns = self.last_ns = self.last_end_ns = 0
+        self.first_ns = self.last_end_ns = 0
         self.frames = self.joinable_frames = self.eq1 = 0
         self.link_before = self.link_after = self.link_joined = 0
         self.sizes: Counter[int] = Counter()
@@ -107,20 +110,17 @@ class _Model:
         """Reads the capture; on the way, sends each frame over a link of its own, unmerged."""
         options, form = self.options, self.options.limits.form
         free = 0
-        with progress.of_bytes(options.source.stat().st_size) as bar:
-            for number, packet in enumerate(read_capture(options.source)):
-                bar.update(len(packet.data) + 16)
+        with progress.of_bytes(self.capture.size) as bar:
+            for number, packet in enumerate(self.intake):
                 if number == 0:
                     self.first_ns = packet.time_ns
-                self.backwards += packet.time_ns < self.last_ns
-                self.last_ns = max(self.last_ns, packet.time_ns)
-                passed = self.last_ns - self.first_ns
+                if number % 1000 == 0:
+                    bar.update(self.capture.position - bar.n)
+                passed = packet.time_ns - self.first_ns
                 if passed >= LONGEST_NS * min(options.speedup, 1):
-                    raise CaptureError(f"{options.source}: packet {number + 1} is too late: its time cannot be told")
+                    raise CaptureError(f"{self.capture.name}: packet {number + 1} is too late: its time cannot be told")
                 now = passed if options.speedup == 1 else int(passed / options.speedup)
-                missing = packet.length - len(packet.data)
-                self.cut += missing > 0
-                arrival = Arrival.of(now, packet.data + bytes(missing), form, number)
+                arrival = Arrival.of(now, packet.data, form, number)
                 self.look(arrival.frame)
                 self.packets += 1
                 self.bytes += packet.length
@@ -175,8 +175,9 @@ class _Model:
                 "max_bytes": limits.max_bytes, "max_sum": limits.max_sum, "max_count": limits.max_count,
             },
             "capture": {
-                "packets": self.packets, "bytes": self.bytes, "cut": self.cut, "backwards": self.backwards,
-                "joinable": self.joinable, "barred": dict(sorted(self.barred.items())), "jumbo": dict(self.inside),
+                "packets": self.packets, "bytes": self.bytes, "cut": self.intake.cut, "opaque": self.intake.opaque,
+                "backwards": self.intake.backwards, "joinable": self.joinable, "barred": dict(sorted(self.barred.items())),
+                "jumbo": dict(self.inside) | {"cut": self.intake.jumbo},
             },
             "frames": {"before": self.packets, "after": self.frames, "saved": self.packets - self.frames},
             "link_bytes": {
@@ -225,15 +226,10 @@ def report(options: Options) -> tuple[dict[str, Any], list[str]]:
                 at = model.first_ns + item.start_ns
                 if at >= LAST_NS:
                     raise CaptureError(
-                        f"{options.source}: a frame would leave beyond the year 2106: no pcap file has its time"
+                        f"{model.capture.name}: a frame would leave beyond the year 2106: no pcap file has its time"
                     )
                 writer.write(at, frame)
         result = model.result()
         if table:
             table.write((json.dumps(result, indent=2) + "\n").encode())
-    notes = []
-    if model.cut:
-        notes.append(f"{model.cut} packets were captured in part; the rest of each is taken as zeros")
-    if model.backwards:
-        notes.append(f"{model.backwards} packets are earlier than the one before them; they follow it directly")
-    return result, notes
+    return result, model.intake.notes()

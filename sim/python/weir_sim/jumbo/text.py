@@ -20,7 +20,7 @@ def text(result: dict[str, Any]) -> str:
         ("software model", f"by {o['merge']}{timer}, {o['form'].upper()} form, {o['link_rate'] / 1e6:g} Mbit/s, speedup {o['speedup']:g}"),
         ("packets", f"{frames['before']:,}, of which {share(result['capture']['joinable'], frames['before'])} may join"),
         *(("", f"{count:,}: {reason}") for reason, count in result["capture"]["barred"].items()),
-        ("jumbo frames in capture", f"{inside['frames']:,} of {inside['packets']:,} packets, {inside['malformed']:,} malformed"),
+        ("jumbo frames in capture", f"{inside['frames']:,} of {inside['packets']:,} packets, {inside['malformed']:,} malformed, {inside['cut']:,} cut"),
         ("frames saved", f"{share(frames['saved'], frames['before'])}: {frames['after']:,} are left"),
         ("bytes saved on the link", f"{share(link['saved'], link['before'])}, with preamble, FCS, gap and padding"),
         ("header bytes saved", f"{header['measured']:,} measured; {header['eq1']:,} by Eq. 1 (paper 000, corrected)"),

@@ -153,18 +153,32 @@ def _require(ok: bool, reason: str) -> None:
         raise Malformed(reason)
 
 
+class Place(NamedTuple):
+    """Where a jumbo frame's Ethernet header ends, and its form."""
+
+    start: int
+    l3: bool
+
+
+def recognise(frame: bytes, form: JumboFormat = DEFAULT) -> Place | None:
+    """Whether a frame is a jumbo frame, well-formed or not; None if it is none."""
+    start = ethernet_length(frame)
+    if start is None:
+        return None
+    l3 = ip_version(frame, start) == 4 and frame[start + 9] == form.protocol
+    return Place(start, l3) if l3 or u16(frame, start - 2) == form.ethertype else None
+
+
 def dissect(frame: bytes, form: JumboFormat = DEFAULT) -> Jumbo | None:
     """Takes a jumbo frame of either form apart; None if it is none.
 
     Raises:
         Malformed: it is one, and breaks a rule of docs/jumbo.md, "Receiving".
     """
-    start = ethernet_length(frame)
-    if start is None:
+    found = recognise(frame, form)
+    if found is None:
         return None
-    l3 = ip_version(frame, start) == 4 and frame[start + 9] == form.protocol
-    if not l3 and u16(frame, start - 2) != form.ethertype:
-        return None
+    start, l3 = found
     content, ecn = start, None
     if l3:
         _require(frame[start] & 15 == 5, "the outer header has options")
