@@ -1,4 +1,4 @@
-"""`weir-sim` and `python -m weir_sim`. It imports little itself, so that an interrupt is one line from the first moment on."""
+"""`weir-sim` and `python -m weir_sim`. It imports little itself: an interrupt is one line from the first moment on."""
 
 from __future__ import annotations
 

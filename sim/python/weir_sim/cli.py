@@ -1,7 +1,8 @@
 """`weir-sim`: replays captures through the cycle model of a Weir core.
 
 Exit codes: 0 done; 1 the model is missing or failed; 2 bad input or arguments, one line says which; 3 packets or
-bytes did not add up; 129, 130, 143 ended by a signal; 141 nobody reads the output. Output files appear whole or not at all.
+bytes did not add up; 129, 130, 143 ended by a signal; 141 nobody reads the output. Output files appear whole or not
+at all.
 """
 
 from __future__ import annotations
@@ -295,8 +296,8 @@ def _live(a: argparse.Namespace) -> int:
 
     command = a.command[1:] if a.command[:1] == ["--"] else a.command
     delay = a.delay if a.delay is not None else "0" if a.cores == 2 else "20ms"
-    options = Options(a.preset, a.socket, _rate(a.link_rate), a.policy, _settings(a.set), _time_s("--delay", delay), a.slow,
-                      a.mtu, a.congestion, not a.no_ecn, a.cores, a.server, command, a.seconds)  # fmt: skip
+    options = Options(a.preset, a.socket, _rate(a.link_rate), a.policy, _settings(a.set), _time_s("--delay", delay),
+                      a.slow, a.mtu, a.congestion, not a.no_ecn, a.cores, a.server, command, a.seconds)  # fmt: skip
     # standard output is the command's, if there is one
     return run(options, partial(print, file=sys.stderr if command else sys.stdout, flush=True))
 

@@ -13,7 +13,7 @@ DELAY_S = 2
 
 
 def bar(total: float | None, **options: Any) -> Any:
-    """A tqdm bar that vanishes at its end. On a terminal that does not tell its size tqdm would draw nothing: it gets 80 by 24."""
+    """A tqdm bar that vanishes at its end. tqdm would draw nothing on a terminal of unknown size: it gets 80 by 24."""
     if sys.stderr.isatty() and os.get_terminal_size(sys.stderr.fileno()).columns == 0:
         options |= {"ncols": 80, "nrows": 24}
     return tqdm(total=total, leave=False, disable=not sys.stderr.isatty(), **options)

@@ -56,9 +56,9 @@ class Random:
 class Capture:
     """The frames of a capture at its times, divided by `speedup`, from the beginning again when it has ended.
 
-    The rules of time are those of `weir-sim replay`: a packet that is earlier than the one before it follows that one, and a
-    frame comes when the line is free. So that a pass ends before the next one begins, none is shorter than its frames are on
-    the line. Not more than MOST_BYTES are kept, and not more than is due is sent ahead.
+    The rules of time are those of `weir-sim replay`: a packet that is earlier than the one before it follows that one,
+    and a frame comes when the line is free. So that a pass ends before the next one begins, none is shorter than its
+    frames are on the line. Not more than MOST_BYTES are kept, and not more than is due is sent ahead.
     """
 
     def __init__(self, path: Path, speedup: float = 1.0, reorder: bool = False) -> None:
