@@ -223,6 +223,9 @@ def main() -> int:
     except BuildError as error:
         print(f"model: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(f"model: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
     print(library if not library.is_relative_to(ROOT) else library.relative_to(ROOT))
     return 0
 

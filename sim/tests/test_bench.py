@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from weir_sim import bench
+from weir_sim.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,8 @@ def test_only_what_is_asked_for_is_measured(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(bench, "jobs", lambda preset, quick: [(name, lambda r=r: r) for name, r in rows.items()])
     assert bench.run(tmp_path / "b.json", "full", True, "merge") == 0
     assert [row["name"] for row in json.loads((tmp_path / "b.json").read_text())] == ["merge, 46"]
-    assert bench.run(tmp_path / "b.json", "full", True, "absent") == 2
+    with pytest.raises(UsageError, match="no job has 'absent' in its name"):
+        bench.run(tmp_path / "b.json", "full", True, "absent")
 
 
 def test_an_overload_that_drops_nothing_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,10 +124,12 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--policy", "codel", "--transit", "--mred", "0.1:0.5"], "red"),
         (["--policy", "red", "--speedup", "1e-18"], "the core's clock has 48 bits of ns, 78 h"),
         (["--policy", "red", "--wave", "x.fst"], "VCD"),
+        (["--policy", "red", "--plot", "pie.gif"], "pie.gif: a picture's name ends in .png, .svg or .pdf"),
+        (["--policy", "red", "--plot", "pie"], "pie: a picture's name ends in .png, .svg or .pdf"),
         (["--policy", "red", "--stats", "absent/s.json"], "the directory"),
         (["--policy", "red", "--stats", "."], "is a directory"),
-        (["--policy", "red", "--plot", "good.pcap"], "is also the capture"),
-        (["--policy", "red", "--plot", "out.pcap"], "is also another output"),
+        (["--policy", "red", "--stats", "good.pcap"], "is also the capture"),
+        (["--policy", "red", "--stats", "out.pcap"], "is also another output"),
     ],
 )
 def test_impossible_arguments_are_refused(
@@ -213,7 +215,7 @@ def test_policies_lists_parameters_with_ranges_and_sources(capsys: pytest.Captur
     assert cli.main(["policies", "blue"]) == 2
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_replay_leaves_no_file(tmp_path: Path, number: signal.Signals, code: int) -> None:
     long = tmp_path / "in.pcap"
     frame = bytes([2] * 12) + b"\x88\xb6" + bytes(1500)
@@ -231,3 +233,12 @@ def test_an_interrupted_replay_leaves_no_file(tmp_path: Path, number: signal.Sig
     assert process.returncode == code
     assert out == b""
     assert [p.name for p in tmp_path.iterdir()] == ["in.pcap"]
+
+
+@pytest.mark.parametrize(
+    ("name", "first"), [("pie.svg", b"<?xml"), ("pie.pdf", b"%PDF-"), ("pie.png", b"\x89PNG"), ("PIE.PNG", b"\x89PNG")]
+)
+def test_a_picture_is_what_its_name_says(tmp_path: Path, good: Path, name: str, first: bytes) -> None:
+    words = ["replay", str(good), str(tmp_path / "o"), "--policy", "red", "--plot", str(tmp_path / name)]
+    assert cli.main(words) == 0
+    assert (tmp_path / name).read_bytes().startswith(first)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,32 @@ def test_nothing_appears_if_one_file_cannot(tmp_path: Path) -> None:
         outputs.open(tmp_path / "a.json").write(b"half")
         outputs.open(tmp_path / "absent" / "b.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_files_get_their_names_is_too_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them, not some."""
+    replace = Path.replace
+
+    def interrupted(part: Path, target: Path) -> Path:
+        os.kill(os.getpid(), signal.SIGINT)
+        return replace(part, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with Outputs() as outputs:
+        outputs.open(tmp_path / "a.json").write(b"a")
+        outputs.open(tmp_path / "b.json").write(b"b")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.json", "b.json"]
+
+
+def test_errors_name_the_place_and_no_temporary_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as found, Outputs() as outputs:
+        outputs.open(tmp_path / "absent" / "b.json")
+    assert found.value.filename == str(tmp_path / "absent" / "b.json")
+    (tmp_path / "a").mkdir()
+    with pytest.raises(OSError) as found, Outputs() as outputs:
+        outputs.open(tmp_path / "b").write(b"b")
+        (tmp_path / "b").mkdir()  # meanwhile
+    assert found.value.filename == str(tmp_path / "b") and not list(tmp_path.glob(".*"))
 
 
 def test_a_device_is_written_directly() -> None:

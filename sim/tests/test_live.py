@@ -446,10 +446,12 @@ def test_however_it_ends_nothing_is_left(tmp_path: Path, how: signal.Signals, co
 
 
 @hosts
-def test_the_exit_code_is_the_commands(tmp_path: Path) -> None:
-    process = _started(tmp_path, "--", "sh", "-c", "test $WEIR_SERVER = " + SERVER[0] + " && exit 7")
+def test_exit_code_and_standard_output_are_the_commands(tmp_path: Path) -> None:
+    command = f"sleep 1; echo data; test $WEIR_SERVER = {SERVER[0]} && exit 7"
+    process = _started(tmp_path, "--server", "echo served", "--", "sh", "-c", command)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 7 and "out of it to the receiver's" in out and err == ""
+    assert process.returncode == 7 and out == "data\n"
+    assert "served\n" in err and "out of it to the receiver's" in err
 
 
 @hosts

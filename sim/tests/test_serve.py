@@ -21,6 +21,7 @@ from jumbo_frames import ipv4
 from weir_sim import Core, cli, serve
 from weir_sim.errors import UsageError
 from weir_sim.jumbo import build
+from weir_sim.pcap import CaptureError
 from weir_sim.protocol import encode
 from weir_sim.serve import Options, Server
 from weir_sim.traffic import Capture, Random, source
@@ -76,9 +77,12 @@ def test_an_ended_server_removes_its_socket(process: subprocess.Popen[str], tmp_
         (["--socket", "x" * 200], "at most 107 bytes"),
         (["--socket", "s", "--traffic", "fast"], "neither a capture nor a rate"),
         (["--socket", "s", "--traffic", "20Gbit"], "out of range: allowed is above 0 to 10Gbit"),
+        (["--socket", "s", "--pty", "file"], "file: is there already; choose another path"),
+        (["--socket", "s", "--pty", "link"], "link: is there already; choose another path"),
+        (["--socket", "s", "--pty", "absent/t"], "absent/t: No such file or directory"),
         (["--socket", "s", "--slow", "-1"], "--slow must be"),
         (["--socket", "s", "--link-rate", "fast"], "--link-rate fast"),
-        (["--socket", "s", "--link-rate", "20Gbit"], "rate 20000000000 is out of range"),
+        (["--socket", "s", "--link-rate", "20Gbit"], "rate 20Gbit is out of range"),
     ],
 )
 def test_what_cannot_be_served_is_told(
@@ -86,12 +90,14 @@ def test_what_cannot_be_served_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to("file")
     with socket.socket(socket.AF_UNIX) as other:
         other.bind("served")
         other.listen()
         assert cli.main(["serve", *words]) == 2
     err = capsys.readouterr().err
-    assert said in err and err.count("\n") == 1 and (tmp_path / "file").exists()
+    assert said in err and err.count("\n") == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "link", "served"] and (tmp_path / "link").is_symlink()
 
 
 def test_a_socket_that_nobody_serves_is_taken_over(tmp_path: Path) -> None:
@@ -136,6 +142,86 @@ def test_a_capture_comes_again_and_again(tmp_path: Path) -> None:
         len(frames) > 2 * len(rows)
         and frames[: len(rows)] == [data for _, data in rows] == frames[len(rows) : 2 * len(rows)]
     )
+
+
+def repeated(path: Path, rows: list[tuple[int, bytes]], speedup: float = 1.0) -> Capture:
+    path.write_bytes(pcap(rows, nano=True))
+    capture = source(str(path), speedup, 1)
+    assert isinstance(capture, Capture)
+    return capture
+
+
+def served(capture: Capture, simulated_ns: int) -> tuple[int, int, int]:
+    """Frames that came into a core and the time in ns, and the most frames that waited for its line; sent LEAD_NS ahead."""
+    core, most = Core("full", egress="mac"), 0
+    begun = core.now_ns
+    while core.now_ns < begun + simulated_ns:
+        capture.feed(core, core.now_ns + serve.LEAD_NS)
+        most = max(most, core.pending)
+        core.run_until(core.now_ns + serve.LEAD_NS // 2)
+    capture.feed(core, core.now_ns + serve.LEAD_NS)
+    frames = core.stats().frames_in  # this takes some time of the core
+    return frames, core.now_ns - begun, most
+
+
+@pytest.mark.parametrize(
+    ("step_ns", "speedup"),
+    [
+        pytest.param(0, 1.0, id="one time stamp"),
+        pytest.param(1000, 1e6, id="sped up"),
+        pytest.param(-1000, 1.0, id="backwards"),
+    ],
+)
+def test_traffic_above_the_line_rate_comes_at_the_line_rate(tmp_path: Path, step_ns: int, speedup: float) -> None:
+    """10 Gbit/s carry 14.88 million minimum frames a second, of 84 byte times each."""
+    frame = bytes([2] * 12) + b"\x88\xb6" + bytes(46)
+    capture = repeated(tmp_path / "c.pcap", [(EPOCH_NS + i * step_ns, frame) for i in range(2)], speedup)
+    assert len([note for note in capture.notes if "too fast for the 10 Gbit/s line" in note]) == 1
+    frames, took_ns, most = served(capture, 500_000)
+    assert frames == pytest.approx(14.88e-3 * took_ns, abs=10) and frames > 5 * 1480
+    assert most <= 1488 + 2  # in 100 us
+
+
+def test_a_packet_earlier_than_the_one_before_it_follows_that_one(tmp_path: Path) -> None:
+    rows = small_rows(4, 100_000)
+    shuffled = [rows[1], rows[0], rows[3], rows[2]]
+    capture = repeated(tmp_path / "c.pcap", shuffled)
+    assert len(capture.notes) == 1 and capture.notes[0].startswith("earlier than one before them: 2 packets")
+    core = Core("full")
+    begun = core.now_ns
+    capture.feed(core, begun + 250_000)
+    core.run_until(begun + 250_000)
+    frames = core.recv()
+    assert [f.data for f in frames] == [data for _, data in shuffled]
+    times = [f.first_ns - frames[0].first_ns for f in frames]
+    # two pairs, 200 us apart; the frames of a pair are next to each other on the line
+    assert times[1] < 1000 and times[2] == pytest.approx(200_000, abs=10) and times[3] - times[2] < 1000
+
+
+def test_random_traffic_at_the_line_rate_does_not_pile_up() -> None:
+    core, traffic = Core("full", egress="mac"), Random(10e9)
+    longest = 0.8 * (1514 + 24)
+    for _ in range(40):
+        traffic.feed(core, core.now_ns + serve.LEAD_NS)
+        assert core.line_free_ns <= core.now_ns + serve.LEAD_NS + longest + 10
+        core.run_until(core.now_ns + serve.LEAD_NS)
+
+
+def test_a_capture_that_is_kept_is_bounded_by_its_frames_in_full(tmp_path: Path) -> None:
+    """1100 frames of 65,535 bytes, 60 of each captured: 100 kB of file, 72 MB of frames."""
+    frame = bytes([2] * 12) + b"\x88\xb6" + bytes(65521)
+    (tmp_path / "c.pcap").write_bytes(pcap([(EPOCH_NS + i, frame) for i in range(1100)], nano=True, snap=60))
+    assert (tmp_path / "c.pcap").stat().st_size < 100_000
+    with pytest.raises(UsageError, match="c.pcap: more than 64 MB of frames; cut it"):
+        source(str(tmp_path / "c.pcap"), 1.0, 1)
+
+
+def test_a_capture_beyond_the_core_s_clock_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="78 h; give --speedup"):
+        repeated(tmp_path / "c.pcap", small_rows(2, 1 << 48))
+    assert repeated(tmp_path / "c.pcap", small_rows(2, 1 << 48), 2.0).notes == []
+    with pytest.raises(CaptureError, match="78 h; give --speedup"):
+        repeated(tmp_path / "c.pcap", small_rows(), 1e-300)
 
 
 def test_a_capture_that_is_served_is_read_as_a_replay_reads_it(tmp_path: Path) -> None:

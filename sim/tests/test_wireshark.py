@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from captures import EPOCH_NS, pcap
+from captures import EPOCH_NS, enhanced, interface, pcap, section
 from jumbo_frames import MACS, TAG, TAGS, ipv4, ipv6
 from test_jumbo_elision import stream
-from test_jumbo_wire import lies
+from test_jumbo_wire import HAND_L2, HAND_L3, lies
 from weir_sim.jumbo import JumboFormat, build
 from weir_sim.jumbo.ecn import header_checksum
 from weir_sim.jumbo.elision import elide
@@ -98,13 +98,76 @@ def test_every_lie_is_told_and_no_other_frame(tmp_path: Path) -> None:
         assert row["_ws.col.Info"].startswith("Jumbo frame: ") and row["weir_jumbo.malformed"] == ""
 
 
-def test_a_frame_captured_in_part_is_not_called_malformed(tmp_path: Path) -> None:
-    frame = build([ipv4(40, 1), ipv4(400, 2)], [0, 0])
-    row = fields(
-        capture(tmp_path / "c.pcap", [frame], snap=100), "_ws.col.Info", "weir_jumbo.malformed", "udp.srcport"
-    )[0]
-    assert "captured in part" in row["_ws.col.Info"] and row["weir_jumbo.malformed"] == ""
-    assert row["udp.srcport"] == "1001"
+def cut(path: Path, frames: list[tuple[bytes, int]]) -> Path:
+    """A capture of frames, each as far as so many bytes of it."""
+    records = [pcap([(EPOCH_NS, frame)], snap=snap) for frame, snap in frames]
+    path.write_bytes(records[0][:24] + b"".join(record[24:] for record in records))
+    return path
+
+
+FORMS = {
+    "L2": (HAND_L2, 18),
+    "L3": (HAND_L3, 34),
+    "headers left out": (elide(build([*stream([10, 20, 30]), ipv4(50)], [0] * 4)), 14),
+    "headers left out, L3": (elide(build([*stream([10, 20, 30]), ipv4(50)], [0] * 4, L3)), 34),
+    "IPv6": (build([ipv6(60, 1), ipv6(61, 2)], [0, 0]), 14),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_right_frame_is_right_wherever_the_capture_cut_it(tmp_path: Path, name: str) -> None:
+    frame, outer = FORMS[name]
+    snaps = range(outer + 1, len(frame) + 1)
+    path = cut(tmp_path / "c.pcap", [(frame, snap) for snap in snaps])
+    rows = fields(path, "_ws.col.Info", "weir_jumbo.malformed", "weir_jumbo.count", "weir_jumbo.packets")
+    count = frame[outer + 1]
+    for snap, row in zip(snaps, rows, strict=True):
+        assert row["_ws.col.Info"].startswith("Jumbo frame") and row["weir_jumbo.malformed"] == "", (snap, row)
+        assert ("captured in part" in row["_ws.col.Info"]) == (snap < len(frame)), (snap, row)
+        assert row["weir_jumbo.count"] == (str(count) if snap >= outer + 2 else ""), snap
+        if snap < outer + 6 + 4 * count:
+            assert row["weir_jumbo.packets"] == "", snap  # nobody knows which of them were dropped
+    assert rows[-1]["weir_jumbo.packets"] == str(count)
+
+
+def test_what_was_captured_of_a_frame_is_shown(tmp_path: Path) -> None:
+    frame = build([ipv4(40, 1), ipv4(400, 2)], [0, 640])
+    names = ("weir_jumbo.length", "weir_jumbo.spacing", "udp.srcport", "_ws.col.Info")
+    rows = fields(cut(tmp_path / "c.pcap", [(frame, 14 + 13), (frame, 100)]), *names)
+    assert rows[0]["weir_jumbo.length"] == "40" and rows[0]["weir_jumbo.spacing"] == "0"  # one entry of the two
+    assert rows[1]["weir_jumbo.length"] == "40,400" and rows[1]["weir_jumbo.spacing"] == "0,10"
+    assert (
+        rows[1]["udp.srcport"] == "1001" and "2 of 2 packets, 454 bytes (captured in part)" in rows[1]["_ws.col.Info"]
+    )
+
+
+LIES_CUT = {
+    "version 0": 18 + 5, "version 2": 18 + 5, "flag 1": 18 + 5, "tick 32": 18 + 6, "count 0": 18 + 2, "count 449": 14 + 2,
+    "ends inside the header": 18 + 1, "ends inside the table": 18 + 6, "a length of 1": 18 + 10, "a length of 19": 18 + 14,
+    "lengths too long": 18 + 14, "lengths too short": 18 + 14, "one byte missing": 18 + 14, "one byte too many": 18 + 14,
+    "version 5 inside": 18 + 15, "inner length one more": 18 + 14 + 4, "inner length one less": 18 + 14 + 29 + 4,
+    "versions differ": 18 + 14 + 29 + 1, "nested": 18 + 14 + 29 + 10, "IPv6 of 20 bytes": 14 + 10 + 6,
+}  # fmt: skip
+"""How much of each frame has to be captured to tell."""
+
+
+def test_a_lie_in_what_was_captured_is_told_and_not_before(tmp_path: Path) -> None:
+    path = cut(tmp_path / "c.pcap", [(lies[name][0], n) for name, at in LIES_CUT.items() for n in (at, at - 1)])
+    rows = fields(path, "_ws.col.Info", "weir_jumbo.malformed")
+    for name, told, before in zip(LIES_CUT, rows[::2], rows[1::2], strict=True):
+        assert lies[name][1] in told["_ws.col.Info"] and told["weir_jumbo.malformed"], (name, told)
+        if not name.startswith("ends inside"):  # those are told by their length, of nothing captured even
+            assert before["weir_jumbo.malformed"] == "", (name, before)
+
+
+def test_an_fcs_is_no_part_of_a_frame(tmp_path: Path) -> None:
+    one = build([ipv4(20)], [0])
+    frames = [HAND_L2, HAND_L3, one + bytes(68 - len(one))]
+    told = section() + interface(fcs=4) + b"".join(enhanced(0, frame + bytes(4)) for frame in frames)
+    (tmp_path / "c.pcapng").write_bytes(told)
+    rows = fields(tmp_path / "c.pcapng", "_ws.col.Info", "weir_jumbo.malformed")
+    assert [row["weir_jumbo.malformed"] for row in rows] == [""] * 3
+    assert all(row["_ws.col.Info"].startswith("Jumbo frame: ") for row in rows)
 
 
 def test_headers_left_out_are_told(tmp_path: Path) -> None:

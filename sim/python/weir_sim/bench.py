@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
-from tqdm import tqdm
 
-from . import native, trace
+from . import native, progress, trace
 from .core import Core
+from .errors import UsageError
 from .files import Outputs
 from .frames import ECT0, udp_frame
 from .jumbo.link import wire_bytes
@@ -760,30 +760,33 @@ def run(path: Path, preset: str, quick: bool, only: str = "") -> int:
     A goal that is missed is printed as such and listed at the end; it is a result. The answer is 1 if something could
     not be measured as it is named.
     """
-    rows: list[Row] = []
-    failed: list[str] = []
     work = [(name, job) for name, job in jobs(preset, quick) if only in name]
     if not work:
-        print(f"weir-sim bench: no job has '{only}' in its name", file=sys.stderr)
-        return 2
-    with tqdm(work, leave=False, disable=not sys.stderr.isatty()) as bar:
-        for name, job in bar:
+        raise UsageError(f"bench: no job has '{only}' in its name")
+    with Outputs() as outputs:
+        return _run(work, path, outputs.open(path))
+
+
+def _run(work: Sequence[tuple[str, Callable[[], list[Row]]]], path: Path, file: BinaryIO) -> int:
+    rows: list[Row] = []
+    failed: list[str] = []
+    with progress.bar(len(work)) as bar:
+        for name, job in work:
             bar.set_description(name)
             try:
                 measured = job()
             except BenchError as error:
                 failed.append(str(error))
-                tqdm.write(f"NOT MEASURED: {error}")
-                continue
+                bar.write(f"NOT MEASURED: {error}")
+                measured = []
+            bar.update()
             for row in measured:
                 rows.append(row)
                 verdict = {True: "reached", False: "MISSED", None: ""}[row.reached]
-                tqdm.write(f"{row.name:<62} {row.value:>10g} {row.unit:<9} {row.goal:<10} {verdict}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with Outputs() as outputs:
-        keys = ("name", "value", "unit", "goal", "how")
-        table = [{key: getattr(row, key) for key in keys} for row in rows]
-        outputs.open(path).write((json.dumps(table, indent=2) + "\n").encode())
+                bar.write(f"{row.name:<62} {row.value:>10g} {row.unit:<9} {row.goal:<10} {verdict}")
+    keys = ("name", "value", "unit", "goal", "how")
+    table = [{key: getattr(row, key) for key in keys} for row in rows]
+    file.write((json.dumps(table, indent=2) + "\n").encode())
     failed += [f"{row.name}: {row.how}" for row in rows if "NOT MEASURED" in row.how]
     missed = [row for row in rows if row.reached is False]
     print(f"{len(rows)} figures, {len(missed)} missed, {len(failed)} not measured; how each was measured: {path}")

@@ -1,7 +1,8 @@
 """`weir-sim`: replays captures through the cycle model of a Weir core.
 
 Exit codes: 0 done; 1 the model is missing or failed; 2 bad input or arguments, one line says which; 3 packets or
-bytes did not add up; 130 interrupted. Output files appear whole or not at all.
+bytes did not add up; 129, 130, 143 ended by a signal; 141 nobody reads the output. Output files appear whole or not
+at all.
 """
 
 from __future__ import annotations
@@ -12,9 +13,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
+
+import weir
+from weir.ctl.ending import INTERRUPTED, complain, give_up, interrupted_quits, prepare_streams
+from weir.ctl.errors import BROKEN_PIPE
 
 from . import native
 from .errors import IdentityError, UsageError
@@ -70,8 +78,6 @@ LEAST_JFET_US = 0.001
 
 
 def _jfet_us(text: str) -> float:
-    import weir
-
     try:
         jfet = weir.parse_time(text)
     except weir.WeirError as error:
@@ -112,6 +118,8 @@ def _distinct(source: Path | None, outputs: Sequence[Path | None], binary: Seque
             raise UsageError(f"{path}: is a directory")
         if not path.resolve().parent.is_dir():
             raise UsageError(f"{path}: the directory {path.parent} does not exist")
+        if not stdout and not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
+            raise UsageError(f"{path}: no permission to write it")
         if not stdout and path.exists() and not path.is_file():
             continue
         if place(path) in seen:
@@ -125,13 +133,13 @@ def build_wave_model(preset: str) -> None:
         print("building the model that writes waveforms (once)", file=sys.stderr)
     command = [sys.executable, native.root() / "sim" / "model" / "build.py", "--preset", preset, "--wave",
                "--out", native.library(preset, True).parent]  # fmt: skip
-    if subprocess.run([str(c) for c in command], stdout=subprocess.DEVNULL).returncode != 0:
-        raise ModelError("the model that writes waveforms cannot be built")
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        why = done.stderr.decode(errors="replace").splitlines() or ["no reason is told"]
+        raise ModelError(f"the model that writes waveforms cannot be built: {why[-1].removeprefix('model: ')}")
 
 
 def _rate(text: str) -> float:
-    import weir
-
     try:
         return weir.parse_rate(text)
     except weir.WeirError as error:
@@ -139,10 +147,13 @@ def _rate(text: str) -> float:
 
 
 def _replay(a: argparse.Namespace) -> int:
+    from . import plot
     from .replay import Options, replay
     from .report import summary
 
     _distinct(a.input, [a.stats, a.trace], [a.output, a.plot, a.wave])
+    if a.plot:
+        plot.kind(a.plot)
     if a.wave and a.wave.suffix == ".fst":
         raise UsageError(f"{a.wave}: waveforms are written as VCD; name it {a.wave.with_suffix('.vcd').name}")
     if not (a.speedup > 0 and a.speedup < float("inf")):
@@ -232,13 +243,19 @@ def _jumbo_report(a: argparse.Namespace) -> int:
 def _bench(a: argparse.Namespace) -> int:
     from .bench import run
 
-    name = "bench-only.json" if a.only or a.quick else "bench.json"
-    return run(a.output or native.root() / "build" / name, a.preset, a.quick, a.only)
+    if a.output is None:
+        a.output = native.root() / "build" / ("bench-only.json" if a.only or a.quick else "bench.json")
+        a.output.parent.mkdir(parents=True, exist_ok=True)
+    _distinct(None, [a.output])
+    return run(a.output, a.preset, a.quick, a.only)
 
 
 def _waves(a: argparse.Namespace) -> int:
     from .waves import run
 
+    if a.output is None:
+        a.output = native.root() / "build" / "waves" / "core.vcd"
+        a.output.parent.mkdir(parents=True, exist_ok=True)
     _distinct(None, [a.output])
     build_wave_model(a.preset)
     return run(a.output, a.preset)
@@ -259,9 +276,14 @@ def _serve(a: argparse.Namespace) -> int:
     return run(Options(a.preset, a.socket, a.pty, traffic, rate, a.slow))
 
 
-def _time_s(option: str, text: str) -> float:
-    import weir
+def _seed(text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number; write for instance 7 or 0x7") from None
 
+
+def _time_s(option: str, text: str) -> float:
     try:
         return weir.parse_time(text) / 1e6
     except weir.WeirError as error:
@@ -274,8 +296,10 @@ def _live(a: argparse.Namespace) -> int:
 
     command = a.command[1:] if a.command[:1] == ["--"] else a.command
     delay = a.delay if a.delay is not None else "0" if a.cores == 2 else "20ms"
-    return run(Options(a.preset, a.socket, _rate(a.link_rate), a.policy, _settings(a.set), _time_s("--delay", delay), a.slow,
-                       a.mtu, a.congestion, not a.no_ecn, a.cores, a.server, command, a.seconds))  # fmt: skip
+    options = Options(a.preset, a.socket, _rate(a.link_rate), a.policy, _settings(a.set), _time_s("--delay", delay),
+                      a.slow, a.mtu, a.congestion, not a.no_ecn, a.cores, a.server, command, a.seconds)  # fmt: skip
+    # standard output is the command's, if there is one
+    return run(options, partial(print, file=sys.stderr if command else sys.stdout, flush=True))
 
 
 def _policies(a: argparse.Namespace) -> int:
@@ -324,14 +348,14 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--spacing", metavar="TIME", help="split: packets wait for the spacing that their jumbo frame tells, so long at most (e.g. 1ms)")  # fmt: skip # noqa: E501
     p.add_argument("--transit", dest="jumbo", action="store_const", const="transit", help="the same as --jumbo transit")
     p.add_argument("--mred", metavar="LOW:HIGH", help="transit, policy red, isred or ared: a jumbo frame that is selected stays, and the one nearest the head loses this share of its packets, LOW at min to HIGH at max (e.g. 0.1:0.5)")  # fmt: skip # noqa: E501
-    p.add_argument("--seed", type=lambda text: int(text, 0), default=1, metavar="N", help="seed of the random numbers (default 1)")  # fmt: skip # noqa: E501
+    p.add_argument("--seed", type=_seed, default=1, metavar="N", help="seed of the random numbers (default 1)")  # fmt: skip # noqa: E501
     p.add_argument("--stats", type=Path, metavar="F.json", help="write the counters and delays")
     p.add_argument("--trace", type=Path, metavar="F.csv", help="write every arrival and departure")
     p.add_argument("--plot", type=Path, metavar="F.png", help="draw queue, average and verdicts over time")
     p.add_argument("--wave", type=Path, metavar="F.vcd", help="write the waveform (large: 100 MB a busy simulated ms)")
     p.add_argument("--preset", default="full", help="core to simulate (default %(default)s)")
     p.add_argument("--no-skip", action="store_true", help="simulate idle time cycle by cycle; same results, slower")
-    p.set_defaults(run=_replay)
+    p.set_defaults(run=_replay, needs=("plot", "replay", "report"))
 
     p = verbs.add_parser("jumbo-report", help="what merging to jumbo frames would do to a capture", description=(
         "Sends the frames of a capture over a link with and without merging, in a software model of docs/jumbo.md (no RTL "
@@ -349,14 +373,14 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--l3", action="store_true", help="the form with an outer IPv4 header")
     p.add_argument("-j", "--json", type=Path, metavar="F.json", help="write the report as JSON")
     p.add_argument("--write", type=Path, metavar="OUT.pcap", help="write what leaves (pcap, ns)")
-    p.set_defaults(run=_jumbo_report)
+    p.set_defaults(run=_jumbo_report, needs=("jumbo.report", "jumbo.text"))
 
     p = verbs.add_parser("bench", help="measure the core and the model against their goals")
     p.add_argument("--output", type=Path, metavar="F.json", help="file of the figures (default build/bench.json; of some build/bench-only.json)")  # fmt: skip # noqa: E501
     p.add_argument("--preset", default="full", help="core to measure (default %(default)s)")
     p.add_argument("--quick", action="store_true", help="a tenth of the frames, for a look")
     p.add_argument("--only", default="", metavar="TEXT", help="only what has TEXT in its name: 'transit with MRED'")
-    p.set_defaults(run=_bench)
+    p.set_defaults(run=_bench, needs=("bench",))
 
     p = verbs.add_parser("serve", help="offer a core to libweir and weirctl", description=(
         "Runs a core and answers the register protocol (docs/register-protocol.md) until it is interrupted. Simulated time "
@@ -369,8 +393,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--reorder", action="store_true", help=REORDER)
     p.add_argument("--link-rate", metavar="RATE", help="shape the link to this rate at the start (default off)")
     p.add_argument("--slow", type=float, default=1000.0, metavar="N", help="N seconds pass for one of simulated time (default %(default)g); 0: time passes by register accesses alone")  # fmt: skip # noqa: E501
-    p.add_argument("--seed", type=lambda text: int(text, 0), default=1, metavar="N", help="seed of the random traffic (default 1)")  # fmt: skip # noqa: E501
-    p.set_defaults(run=_serve)
+    p.add_argument("--seed", type=_seed, default=1, metavar="N", help="seed of the random traffic (default 1)")  # fmt: skip # noqa: E501
+    p.set_defaults(run=_serve, needs=("serve", "traffic"))
 
     p = verbs.add_parser("live", help="two hosts with this kernel's TCP, and the core between them", description=(
         "Makes two network namespaces, client and server, and moves their frames: client to server through a core, back over "
@@ -390,16 +414,16 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--seconds", type=float, metavar="N", help="end after N seconds")
     p.add_argument("--preset", default="aqm", help="core to simulate (default %(default)s: the fastest with every policy)")  # fmt: skip # noqa: E501
     p.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="run this on the client; its exit code is that of weir-sim")  # fmt: skip # noqa: E501
-    p.set_defaults(run=_live)
+    p.set_defaults(run=_live, needs=("live",))
 
     p = verbs.add_parser("waves", help="write the waveform of a short, busy scene")
-    p.add_argument("output", type=Path, nargs="?", default=native.root() / "build" / "waves" / "core.vcd", metavar="OUT.vcd", help="file to write (default build/waves/core.vcd)")  # fmt: skip # noqa: E501
+    p.add_argument("output", type=Path, nargs="?", metavar="OUT.vcd", help="file to write (default build/waves/core.vcd)")  # fmt: skip # noqa: E501
     p.add_argument("--preset", default="full", help="core to simulate (default %(default)s)")
-    p.set_defaults(run=_waves)
+    p.set_defaults(run=_waves, needs=("waves",))
 
     p = verbs.add_parser("policies", help="list the policies, their parameters, ranges and defaults")
     p.add_argument("policy", nargs="?", help="only this one")
-    p.set_defaults(run=_policies)
+    p.set_defaults(run=_policies, needs=("report",))
     return top
 
 
@@ -409,36 +433,53 @@ def _terminate(number: int, frame: object) -> NoReturn:
 
 def guarded(name: str, work: Callable[[], int]) -> int:
     """Does the work of a program and answers its exit code; an error becomes one line after the program's name."""
-    errors: tuple[type[Exception], ...] = (UsageError, CaptureError)
     try:
-        import weir
-
-        errors += (weir.WeirError,)
-        return work()
+        prepare_streams()
+        try:
+            return work()
+        finally:
+            sys.stdout.flush()
     except ImportError as error:
         said, code = f"{error}; run `make setup`", 1
-    except errors as error:
-        said, code = str(error), 2
+    except BrokenPipeError:
+        give_up(sys.stdout)
+        return BROKEN_PIPE
     except OSError as error:
-        said, code = f"{error.filename or 'file'}: {error.strerror or error}", 2
+        if error.filename is None:
+            give_up(sys.stdout)
+        said, code = f"{error.filename or 'standard output'}: {error.strerror or error}", 2
     except ModelError as error:
         said, code = str(error), 1
     except KeyboardInterrupt:
-        said, code = "interrupted", 130
+        said, code = "interrupted", INTERRUPTED
     except IdentityError as error:
         said, code = str(error), 3
-    print(f"{name}: {said.removeprefix(f'{name}: ')}", file=sys.stderr)
+    except (UsageError, CaptureError, weir.WeirError) as error:
+        said, code = str(error), 2
+    complain(name, said.removeprefix(f"{name}: "))
     return code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs `weir-sim` and answers its exit code."""
-    a = parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _terminate)
-    # text keeps out of an output that goes there
-    text = sys.stderr if any(is_stdout(getattr(a, name, None)) for name in OUTPUTS) else sys.stdout
-    with contextlib.redirect_stdout(text):
-        return guarded("weir-sim", lambda: int(a.run(a)))
+
+    def work() -> int:
+        a = parser().parse_args(arguments)
+        with interrupted_quits("weir-sim"):  # in an import, KeyboardInterrupt may come out as anything
+            for module in ("weir._device", *(f"weir_sim.{name}" for name in a.needs)):
+                import_module(module)
+            if getattr(a, "plot", None):
+                import_module("matplotlib.pyplot")
+        # text keeps out of an output that goes there
+        text = sys.stderr if any(is_stdout(getattr(a, name, None)) for name in OUTPUTS) else sys.stdout
+        with contextlib.redirect_stdout(text):
+            return int(a.run(a))
+
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, _terminate)
+    return guarded("weir-sim", work)
 
 
 if __name__ == "__main__":

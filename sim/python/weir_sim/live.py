@@ -208,8 +208,11 @@ def run(options: Options, say: Callable[[str], None] = lambda line: print(line, 
         try:
             _welcome(live, say)
             report = _Report(live, say, REPORT_S if sys.stdout.isatty() and not options.command else None)
+            out = (
+                sys.stderr if options.command else sys.stdout
+            )  # of a command on the client, standard output has nothing else
             for words in options.serving:
-                live.server.start(["sh", "-c", words], env=live.environment(), stdin=subprocess.DEVNULL)
+                live.server.start(["sh", "-c", words], env=live.environment(), stdin=subprocess.DEVNULL, stdout=out)
             if options.command:
                 command = live.client.start(list(options.command), env=live.environment())
             end = None if options.seconds is None else time.monotonic() + options.seconds

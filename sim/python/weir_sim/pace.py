@@ -1,9 +1,36 @@
-"""Simulated time that follows the clock, and what it loses when the model cannot keep up."""
+"""Simulated time: that of a capture's packets, and one that follows the clock."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+
+from .pcap import CaptureError
+
+CLOCK_NS = 1 << 48
+"""the core's clock begins anew then"""
+LATE_NS = 1_000_000
+"""a packet that waits longer than this for the 10 Gbit/s line is worth a note"""
+
+
+def model_time(source: str, after_ns: int, speedup: float, start_ns: int = 0) -> int:
+    """When a packet reaches the core, in ns, that was captured `after_ns` after the first, which comes at `start_ns`.
+
+    Raises:
+        CaptureError: the core's clock does not go so far.
+    """
+    passed = after_ns / speedup
+    if start_ns + passed >= CLOCK_NS:
+        raise CaptureError(
+            f"{source}: a packet comes {passed / 3.6e12:.4g} h after the first: the core's clock has 48 bits of ns, "
+            f"78 h; give --speedup, or a part of the capture"
+        )
+    return start_ns + round(passed)
+
+
+def line_ns(length: int) -> float:
+    """How long a frame of so many bytes without FCS takes the 10 Gbit/s line: 24 more, and 84 at least."""
+    return 0.8 * (max(length, 60) + 24)
 
 
 class Pace:

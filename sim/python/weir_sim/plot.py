@@ -6,15 +6,20 @@ import os
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .errors import UsageError
+from .files import is_stdout
 from .trace import ACCEPT, ARRIVAL, DEPARTURE, DROP, EARLY, FORCED, FRONT, MARK, OVERFLOW, TICK, Records
 
 BINS = 1600
 """Longer traces are drawn as the span of values in each of so many steps of time."""
+
+KINDS = ("png", "svg", "pdf")
 
 COLOURS = {"q": "#7fb2dd", "avg": "#12395b", "below": "#5d7f2f", "threshold": "#8a8f98", "text": "#20262e"}
 
@@ -161,6 +166,21 @@ def _below(below: Below, history: History, start: float, span: float) -> tuple[A
         return *_mean_curve(time.astype(np.float64), value, start, span), "probability"
     time, sojourn = history.departures()
     return *_mean_curve(time.astype(np.float64), sojourn / 1e6, start, span), "sojourn (ms)"
+
+
+def kind(place: str | os.PathLike[str]) -> str:
+    """What a picture is to be, by the ending of its name: png, svg or pdf; png for a stream or a device.
+
+    Raises:
+        UsageError: the name has another ending.
+    """
+    path = Path(place)
+    if is_stdout(path) or (path.exists() and not path.is_file()):
+        return "png"
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in KINDS:
+        raise UsageError(f"{path}: a picture's name ends in .png, .svg or .pdf")
+    return ending
 
 
 def draw(

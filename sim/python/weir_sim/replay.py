@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 import weir
 from weir import trace_csv
 
-from . import plot, trace
+from . import plot, progress, trace
 from .core import Core
 from .errors import IdentityError, UsageError
 from .files import Outputs
 from .intake import Intake
 from .jumbo.packet import JumboFormat
 from .jumbo.wire import Malformed, dissect
+from .native import ModelError
+from .pace import LATE_NS, model_time
 from .pcap import BEYOND, Capture, CaptureError, Packet, PcapWriter, read_capture
 
 LINE_RATE = 10e9
 """bit/s of both sides of the core"""
-CHUNK = 4096
+CHUNK = 256
 """packets that are handled at a time"""
+STEP_NS = {True: 1_000_000_000, False: 1_000_000}
+"""simulated time between two looks at the progress, and at Ctrl-C, with and without skipping of idle time"""
 SETTLE_NS = 1000
 """time between the configuration and the first packet"""
-CLOCK_NS = 1 << 48
-"""the core's clock begins anew then"""
-LATE_NS = 1_000_000
-"""a packet that waits longer than this for the 10 Gbit/s line is worth a note"""
 DROPS = ("early", "forced", "overflow", "front", "partial", "bad", "oversize", "malformed", "runt", "ingress_overflow",
          "link_down", "not_ect_under_ce")  # fmt: skip
 """Causes of drop in the statistics. `forced`: the policy, certainly or at departure; `overflow`: the hard limit, the
@@ -272,13 +270,7 @@ class Replay:
 
     def model_time(self, capture_ns: int) -> int:
         """When a packet captured at `capture_ns` reaches the core; CaptureError if its clock does not go so far."""
-        passed = (capture_ns - self.first_ns) / self.options.speedup
-        if self.start_ns + passed >= CLOCK_NS:
-            raise CaptureError(
-                f"{self.capture.name}: a packet comes {passed / 3.6e12:.4g} h after the first: the core's clock has 48 bits of ns, "
-                f"78 h; give --speedup, or a part of the capture"
-            )
-        return self.start_ns + round(passed)
+        return model_time(self.capture.name, capture_ns - self.first_ns, self.options.speedup, self.start_ns)
 
     def send(self, packets: list[Packet]) -> int:
         """Puts packets on the line; answers the time of the last."""
@@ -294,6 +286,22 @@ class Replay:
         self.tally.sent["bytes"] += len(data)
         self.late_ns = max(self.late_ns, self.core.line_free_ns - times[-1])
         return times[-1]
+
+    def until(self, ns: int) -> Iterator[float]:
+        """Runs to a time in steps; answers after each how much of the way is done."""
+        begin = self.core.now_ns
+        while self.core.now_ns < ns:
+            self.core.run_until(min(ns, self.core.now_ns + STEP_NS[self.options.skip]))
+            yield (self.core.now_ns - begin) / (ns - begin)
+
+    def until_idle(self) -> Iterator[None]:
+        """Runs in steps until all has left or was dropped."""
+        before = -1
+        while not self.core.run_idle(self.core.now_ns + STEP_NS[self.options.skip]):
+            if self.core.now_ns == before:
+                raise ModelError("the core does not become idle")
+            before = self.core.now_ns
+            yield
 
     def collect(self, writer: PcapWriter, csv: Callable[[trace.Records], None] | None) -> None:
         """Takes what the core has put out."""
@@ -339,16 +347,17 @@ class Replay:
             def csv(records: trace.Records) -> None:
                 trace.write_csv(file, records)
 
-        with tqdm(
-            total=self.capture.size, unit="B", unit_scale=True, delay=2, leave=False, disable=not sys.stderr.isatty()
-        ) as bar:
+        done = 0
+        with progress.of_bytes(self.capture.size) as bar:
             while chunk:
-                last = self.send(chunk)
-                bar.update(self.capture.position - bar.n)
-                chunk = list(islice(self.intake, CHUNK))
-                self.core.run_until(last if chunk else 0)
+                last, ahead = self.send(chunk), self.capture.position
+                for share in self.until(last):
+                    bar.update(done + int(share * (ahead - done)) - bar.n)
+                done = ahead
                 self.collect(writer, csv)
-            self.core.run_idle()
+                chunk = list(islice(self.intake, CHUNK))
+            for _ in self.until_idle():
+                bar.update(0)
             self.collect(writer, csv)
 
     def result(self) -> Result:
@@ -382,7 +391,7 @@ class Replay:
             )
         return Result(stats, notes)
 
-    def draw(self, path: Path) -> None:
+    def draw(self, file: BinaryIO, kind: str) -> None:
         """Writes the plot."""
         rate = self.options.link_rate
         speed = f"{rate / 1e9:g} Gbit/s" if rate >= 1e9 else f"{rate / 1e6:g} Mbit/s"
@@ -403,7 +412,7 @@ class Replay:
             below = plot.Below("p")
         elif policy == "codel":
             below = plot.Below("sojourn", float(self.config["target"]) * 1e3)
-        plot.draw(path, self.history, title, subtitle, thresholds, with_average=policy in RED_FAMILY, below=below)
+        plot.draw(file, self.history, title, subtitle, thresholds, policy in RED_FAMILY, below, kind)
 
 
 def replay(options: Options, capture: Capture | None = None) -> Result:
@@ -422,13 +431,16 @@ def replay(options: Options, capture: Capture | None = None) -> Result:
     """
     capture = capture or read_capture(options.source)  # told before anything is started if it cannot be read
     with Outputs() as outputs:
+        # all of them now: what cannot be written is told before the run, not after it
+        stats = outputs.open(options.stats) if options.stats else None
+        picture = outputs.open(options.plot) if options.plot else None
         run = Replay(options, capture, outputs.path(options.wave) if options.wave else None)
         run.run(outputs)
         if options.wave:
             run.core.end_wave()
         result = run.result()
-        if options.stats:
-            outputs.open(options.stats).write((json.dumps(result.stats, indent=2) + "\n").encode())
-        if options.plot:
-            run.draw(outputs.path(options.plot))
+        if stats:
+            stats.write((json.dumps(result.stats, indent=2) + "\n").encode())
+        if picture and options.plot:
+            run.draw(picture, plot.kind(options.plot))
     return result

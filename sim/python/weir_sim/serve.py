@@ -125,33 +125,43 @@ class Server:
         self.pace = Pace(options.slow, core.now_ns, options.behind_s) if options.slow else None
         if options.line is not None:
             self._selector.register(options.line.descriptor, selectors.EVENT_READ, options.line)
-        if options.socket is not None:
-            self._listen(options.socket)
-        if options.pty is not None:
-            self._open_terminal(options.pty)
+        try:
+            if options.socket is not None:
+                self._listen(options.socket)
+            if options.pty is not None:
+                self._open_terminal(options.pty)
+        except BaseException:
+            self.close()
+            raise
 
     # ---- places
 
     def _listen(self, path: Path) -> None:
         _free_place(path)
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            self._listener.bind(str(path))
+            listener.bind(str(path))
         except OSError as error:
+            listener.close()
             raise UsageError(f"{path}: {error.strerror or error}") from None
+        self._listener = listener
         self._listener.listen()
         self._listener.setblocking(False)
         self._selector.register(self._listener, selectors.EVENT_READ, None)
 
     def _open_terminal(self, link: Path) -> None:
-        if link.is_symlink():
-            link.unlink()
-        self._line, far = os.openpty()
-        tty.setraw(far)
+        if link.is_symlink() and os.readlink(link).startswith("/dev/pts/"):
+            link.unlink()  # of a server that was killed
+        self._line, self._far = os.openpty()  # the far end is kept open, or the line would end with its first client
+        tty.setraw(self._far)
         os.set_blocking(self._line, False)
+        try:
+            link.symlink_to(os.ttyname(self._far))
+        except FileExistsError:
+            raise UsageError(f"{link}: is there already; choose another path") from None
+        except OSError as error:
+            raise UsageError(f"{link}: {error.strerror or error}") from None
         self._link = link
-        link.symlink_to(os.ttyname(far))
-        self._far = far  # kept open, or the line would end with its first client
         self._add(_Client(self._line))
 
     def _add(self, client: _Client) -> None:
@@ -315,8 +325,9 @@ class Server:
             self._listener.close()
             if self._options.socket is not None:
                 self._options.socket.unlink(missing_ok=True)
-        if self._line is not None and self._link is not None:
-            self._link.unlink(missing_ok=True)
+        if self._line is not None:
+            if self._link is not None:
+                self._link.unlink(missing_ok=True)
             os.close(self._line)
             os.close(self._far)
 

@@ -15,7 +15,6 @@ FRAMES = 60
 
 def run(path: Path, preset: str) -> int:
     """Writes the dump and prints how to open it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     with Outputs() as outputs:
         core = Core(preset, wave=outputs.path(path), egress="mac")
         device = core.device

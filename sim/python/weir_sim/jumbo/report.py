@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterator
@@ -12,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
+from .. import progress
 from ..errors import IdentityError, UsageError
 from ..files import Outputs
 from ..intake import Intake
@@ -110,8 +109,8 @@ class _Model:
     def arrivals(self) -> Iterator[Arrival]:
         """Reads the capture; on the way, sends each frame over a link of its own, unmerged."""
         options, form = self.options, self.options.limits.form
-        free, size = 0, self.capture.size
-        with tqdm(total=size, unit="B", unit_scale=True, delay=2, leave=False, disable=not sys.stderr.isatty()) as bar:
+        free = 0
+        with progress.of_bytes(self.capture.size) as bar:
             for number, packet in enumerate(self.intake):
                 if number == 0:
                     self.first_ns = packet.time_ns
@@ -216,6 +215,7 @@ def report(options: Options) -> tuple[dict[str, Any], list[str]]:
     if options.merge == "class":
         merger = ClassMerger(limits, options.jfet_ns, by_destination(*options.prefix))
     with Outputs() as outputs:
+        table = outputs.open(options.json) if options.json else None
         writer = PcapWriter(outputs.open(options.write)) if options.write else None
         identification = 0
         for item in serve(model.arrivals(), merger, options.link_rate, limits):
@@ -230,6 +230,6 @@ def report(options: Options) -> tuple[dict[str, Any], list[str]]:
                     )
                 writer.write(at, frame)
         result = model.result()
-        if options.json:
-            outputs.open(options.json).write((json.dumps(result, indent=2) + "\n").encode())
+        if table:
+            table.write((json.dumps(result, indent=2) + "\n").encode())
     return result, model.intake.notes()

@@ -15,7 +15,7 @@ from typing import Any
 
 INTERRUPTED = 130
 """Exit code of a program that was interrupted."""
-_PLAIN = {"…": "...", "≥": ">=", "≤": "<=", "→": "->", "×": "x"}
+_PLAIN = {"µ": "u", "…": "...", "≥": ">=", "≤": "<=", "→": "->", "×": "x"}
 
 
 @contextlib.contextmanager
@@ -69,6 +69,14 @@ def give_up(stream: Any) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+def complain(program: str, line: str) -> None:
+    """Writes a line to standard error, after the program's name; one that nobody can read leads nowhere."""
+    try:
+        print(f"{program}: {line}", file=sys.stderr, flush=True)
+    except OSError:  # a terminal that has gone, a full disk
+        give_up(sys.stderr)
 
 
 _NUMBERS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import math
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 import weir
 from weir import trace_csv
 
-from . import output, text
+from . import text
 from .context import Context
 from .ending import interrupted_quits
 from .errors import Ended, Refusal
@@ -30,7 +29,6 @@ The trace is on meanwhile, and afterwards as it was before. The device keeps a f
 counts the others as lost (weirctl stats). Some small builds have no trace.
 """
 _TRACE_CTRL = 0x060
-_PICTURES = (".png", ".svg", ".pdf")
 _QUIET_S = 3.0
 _ECNS = ("-", "ECT1", "ECT0", "CE")
 
@@ -131,6 +129,8 @@ def _plot(context: Context, queue: int, count: int) -> int:
             import numpy as np
 
             from weir_sim import plot, trace
+            from weir_sim.errors import UsageError
+            from weir_sim.files import Outputs, is_stdout
     except ImportError as error:
         raise Refusal(
             f"--plot needs weir_sim, numpy and matplotlib; in a clone: pip install '.[sim]' ({error})"
@@ -138,8 +138,10 @@ def _plot(context: Context, queue: int, count: int) -> int:
     place = Path(str(context.options.plot))
     if not place.resolve().parent.is_dir():
         raise Refusal(f"{place}: the directory does not exist")
-    if place.suffix not in _PICTURES:
-        raise Refusal(f"{place}: a picture's name ends in {', '.join(_PICTURES[:-1])} or {_PICTURES[-1]}")
+    try:
+        kind = plot.kind(place)
+    except UsageError as error:
+        raise Refusal(str(error)) from None
     device = context.device
     shown = device.queue_show(queue)
     policy = weir.policy_of(shown["policy"])
@@ -158,17 +160,10 @@ def _plot(context: Context, queue: int, count: int) -> int:
     below = plot.Below("p") if policy.name in ("fn", "pie", "pi2") else None
     if policy.name == "codel":
         below = plot.Below("sojourn", float(shown["target"]) * 1e3)
-    picture = io.BytesIO()
-    plot.draw(
-        picture,
-        history,
-        f"queue {queue}: {policy.name}",
-        context.uri,
-        thresholds,
-        policy.name in ("red", "isred", "ared"),
-        below,
-        place.suffix[1:],
-    )
-    output.write(place, picture.getvalue())
-    context.say(f"{place}: {len(found)} records")
+    title = f"queue {queue}: {policy.name}"
+    with_average = policy.name in ("red", "isred", "ared")
+    with Outputs() as outputs:
+        plot.draw(outputs.open(place), history, title, context.uri, thresholds, with_average, below, kind)
+    if not is_stdout(place):  # no text into a picture
+        context.say(f"{place}: {len(found)} records")
     return 0

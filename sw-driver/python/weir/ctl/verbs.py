@@ -11,13 +11,14 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import NoReturn
 
 import weir
 
 from .context import Context
-from .ending import INTERRUPTED, give_up, interrupted_quits, prepare_streams
+from .ending import INTERRUPTED, complain, give_up, interrupted_quits, prepare_streams
 from .errors import BROKEN_PIPE, CALLERS, FAILED, REFUSED, Ended, Refusal
 from .words import Options, Words, split
 
@@ -112,11 +113,7 @@ def _terminate(number: int, frame: object) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def _complain(line: str) -> None:
-    try:
-        print(f"weirctl: {line}", file=sys.stderr, flush=True)
-    except OSError:  # a terminal that has gone, a full disk
-        give_up(sys.stderr)
+_complain = partial(complain, "weirctl")
 
 
 def main(arguments: Sequence[str] | None = None, device: weir.Device | None = None) -> int:
