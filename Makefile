@@ -40,7 +40,7 @@ MODEL_NETWORK_JUMBO := build/stamps/model-network-jumbo
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
-.PHONY: help setup ready demo live test long collide soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves docs clean model lib format lock
+.PHONY: help setup ready demo serve live test long collide soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -51,6 +51,9 @@ setup: $(VENV) ## check for the tools of the system (as root: install them), mak
 
 demo: $(VENV) $(MODEL) $(LIB) ## replay a capture of real TCP traffic with every policy, and as jumbo frames: build/demo/; 3 minutes the first time
 	@$(PY) sim/demo/demo.py
+
+serve: $(VENV) $(MODEL) $(LIB) ## a core behind the socket /tmp/weir, with twice the traffic that its link takes, for weirctl: until Ctrl-C
+	@$(PY) -m weir_sim serve --socket /tmp/weir --traffic 2Gbit --link-rate 1Gbit
 
 live: $(VENV) $(MODEL_AQM) $(LIB) ## real Linux TCP through the core, Drop-Tail, RED, FN and PIE: build/live/
 	@$(PY) sim/live/session.py

@@ -115,8 +115,8 @@ def run_bench(
         board: run on the top of this board, a folder of fpga-boards/.
         env: variables for the bench (`os.environ`), as strings or anything with a `str()`.
         seeds: run once with each of these seeds; WEIR_SEED replaces them.
-        internals: what the bench looks at behind the ports, `module.signal`, `*` in either stands for anything. All signals of
-            a unit make a model several times as slow.
+        internals: what the bench looks at behind the ports, `module.signal`, `*` in either stands for anything; the module
+            with or without the top's name in front. All signals of a unit make a model several times as slow.
         cells: file of cocotb-tests/models with the cells of a vendor that the unit instantiates; a board's are Lattice's.
 
     Raises:
@@ -225,9 +225,9 @@ def _visible(source: Path, top: str, directory: Path, internals: Sequence[str]) 
     if header is None:
         raise BenchError(f"{source.relative_to(ROOT)} has no module {top}")
     ports = [port.split()[-1] for port in header[1].split(",")]
-    signals = [(top, port) for port in ports] + [
-        (module, name) for module, _, name in (i.partition(".") for i in internals)
-    ]
+    signals = [(top, port) for port in ports]
+    for module, _, name in (internal.partition(".") for internal in internals):
+        signals += [(module, name), (f"{top}_{module}", name)]
     visible = directory / "visible.vlt"
     lines = (f'public_flat_rw -module "{module}" -var "{name}"\n' for module, name in signals)
     visible.write_text("".join(("`verilator_config\n", *lines)))

@@ -83,7 +83,7 @@ def copies() -> set[str]:
             text, changed = collide(source.read_text())
         except CollideError as error:
             raise CollideError(f"{source.relative_to(ROOT)}: {error}") from None
-        rams |= set(changed)
+        rams |= {name.removeprefix(f"{source.stem}_") for name in changed}
         copy = WORK / "rtl" / source.relative_to(RTL)
         copy.parent.mkdir(parents=True, exist_ok=True)
         if not copy.exists() or copy.read_text() != text:

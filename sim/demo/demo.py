@@ -27,6 +27,7 @@ from weir_sim.pcap import CaptureError
 from weir_sim.replay import Options, Result, replay
 from weir_sim.report import duration
 
+CAPTURE = Path(__file__).resolve().parent / "capture.pcap"
 SPEEDUP = 150.0
 LINK_RATE = 1e9
 SEED = 1
@@ -77,14 +78,45 @@ def rows(results: list[Result]) -> list[tuple[str, list[str]]]:
     return table
 
 
-def print_table(table: list[tuple[str, list[str]]]) -> None:
-    """Prints the table for a terminal."""
+def text_table(table: list[tuple[str, list[str]]]) -> str:
+    """The table for a terminal."""
     widths = [max(len(cells[i]) for _, cells in table) for i in range(len(CASES))]
     first = max(len(label) for label, _ in table)
     titles = "   ".join(case.title.rjust(width) for case, width in zip(CASES, widths, strict=True))
-    print(f"{'':<{first}}   {titles}")
+    lines = [f"{'':<{first}}   {titles}"]
     for label, cells in table:
-        print(f"{label:<{first}}   " + "   ".join(c.rjust(width) for c, width in zip(cells, widths, strict=True)))
+        lines.append(
+            f"{label:<{first}}   " + "   ".join(c.rjust(width) for c, width in zip(cells, widths, strict=True))
+        )
+    return "\n".join(lines) + "\n"
+
+
+def replays(capture: Path, out: Path) -> list[Result]:
+    """The runs that are compared, with their files in `out`."""
+    return [
+        replay(Options(
+            capture, out / f"{case.key}.pcap", case.policy, case.settings, LINK_RATE, SPEEDUP, SEED,
+            stats=out / f"stats-{case.key}.json", plot=out / f"{case.key}.png",
+        ))
+        for case in CASES
+    ]  # fmt: skip
+
+
+def summary(capture: Path, results: list[Result]) -> str:
+    """What the terminal shows of the runs."""
+    source = shown(capture)
+    return f"{source}, {SPEEDUP:g} times as fast, into a link of 1 Gbit/s\n\n{text_table(rows(results))}"
+
+
+def shown(path: Path) -> Path:
+    """A path as a person in the clone types it."""
+    return path.relative_to(native.root()) if path.is_relative_to(native.root()) else path
+
+
+def in_readme(readme: str, table: str) -> str:
+    """The text of README.md with this table in the place of its own."""
+    start = readme.index(f"```\n{shown(CAPTURE)}, ") + 4
+    return readme[:start] + table + readme[readme.index("```", start) :]
 
 
 STYLE = """
@@ -143,32 +175,28 @@ def page(table: list[tuple[str, list[str]]], source: Path, out: Path, results: l
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    here = Path(__file__).resolve().parent
-    parser.add_argument("--capture", type=Path, default=here / "capture.pcap", help="capture to replay")
+    parser.add_argument("--capture", type=Path, default=CAPTURE, help="capture to replay")
     parser.add_argument("--out", type=Path, default=native.root() / "build" / "demo", help="directory of the results")
+    parser.add_argument("--readme", action="store_true", help="write the table into README.md and do no more")
     a = parser.parse_args()
     start = time.perf_counter()
     a.out.mkdir(parents=True, exist_ok=True)
-    results = []
     try:
-        for case in CASES:
-            options = Options(
-                a.capture, a.out / f"{case.key}.pcap", case.policy, case.settings, LINK_RATE, SPEEDUP, SEED,
-                stats=a.out / f"stats-{case.key}.json", plot=a.out / f"{case.key}.png",
-            )  # fmt: skip
-            results.append(replay(options))
+        results = replays(CAPTURE if a.readme else a.capture, a.out)
+        if a.readme:
+            readme = native.root() / "README.md"
+            readme.write_text(
+                in_readme(readme.read_text(encoding="utf-8"), summary(CAPTURE, results)), encoding="utf-8"
+            )
+            return 0
         more = sections.policies(a.capture, a.out, LINK_RATE, SPEEDUP, SEED)
         more += sections.jumbos(a.capture, a.out, LINK_RATE, SPEEDUP)
     except (CaptureError, weir.WeirError, ModelError, IdentityError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
-    table = rows(results)
-    source = a.capture.relative_to(native.root()) if a.capture.is_relative_to(native.root()) else a.capture
-    (a.out / "index.html").write_text(page(table, source, a.out, results, more), encoding="utf-8")
-    print(f"{source}, {SPEEDUP:g} times as fast, into a link of 1 Gbit/s\n")
-    print_table(table)
-    shown = a.out.relative_to(native.root()) if a.out.is_relative_to(native.root()) else a.out
-    print(f"\n{time.perf_counter() - start:.1f} s. Pictures and files: {shown}/index.html")
+    (a.out / "index.html").write_text(page(rows(results), shown(a.capture), a.out, results, more), encoding="utf-8")
+    print(summary(a.capture, results))
+    print(f"{time.perf_counter() - start:.1f} s. Pictures and files: {shown(a.out)}/index.html")
     return 0
 
 

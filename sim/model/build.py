@@ -152,7 +152,11 @@ def build(
     flags = [*VERILATOR_FLAGS, *(["--trace-vcd"] if wave else [])]
     run([root / "bin" / "verilator_bin", *flags, "--top-module", top, "--Mdir", work, *sources], env)
 
-    modules = {word for path in sources for word in re.findall(r"^module (\w+)", path.read_text(), re.MULTILINE)}
+    modules = {
+        word.removeprefix(f"{top}_")
+        for path in sources
+        for word in re.findall(r"^module (\w+)", path.read_text(), re.MULTILINE)
+    }
     include = [
         f"-I{work}",
         f"-I{HERE}",

@@ -19,7 +19,7 @@ import spinal.core._
   * }}}
   * `all` (the default) is every preset, the units, the boards, the cores of [[Reduced.run]], and those for the cycle model. The output depends on the sources only: no dates, no random
   * values. Ports are `clk` and `rst` (synchronous, active high) in every file
-  * but those of boards.
+  * but those of boards. The names of all modules of a file begin with that of its top.
   */
 object Generate {
   /** A request that cannot be met; the message is one line for the person who typed it. */
@@ -58,19 +58,19 @@ object Generate {
 
   private def core(out: Path, c: WeirConfig): Unit = {
     val module = s"weir_${c.name.replace('-', '_')}"
-    write(out.resolve(c.name), s"$module.v")(config => config.generateVerilog(clocked(module, new WeirCore(c))))
+    write(out.resolve(c.name), module, "v")(config => config.generateVerilog(clocked(module, new WeirCore(c))))
   }
 
   private def units(directory: Path, wanted: String => Boolean): Unit = for ((name, make) <- Units.all if wanted(name))
-    write(directory, s"$name.v")(config => config.generateVerilog(clocked(name, make())))
+    write(directory, name, "v")(config => config.generateVerilog(clocked(name, make())))
 
   private def boards(directory: Path, wanted: String => Boolean): Unit = for ((name, make) <- board.Boards.all if wanted(name)) {
     val module = name.replace('-', '_')
-    write(directory.resolve(name), s"$module.v")(config => config.generateVerilog(make().setDefinitionName(module)))
+    write(directory.resolve(name), module, "v")(config => config.generateVerilog(make().setDefinitionName(module)))
   }
 
   private def formal(directory: Path): Unit = for ((name, make) <- Units.formal)
-    write(directory, s"$name.sv")(config => config.includeFormal.generateSystemVerilog(clocked(name, make())))
+    write(directory, name, "sv")(config => config.includeFormal.generateSystemVerilog(clocked(name, make())))
 
   /** Builds `make` as the top module `name` in a clock domain with ports `clk` and `rst`. */
   private def clocked[T <: Component](name: String, make: => T): T = {
@@ -78,18 +78,22 @@ object Generate {
     make.setDefinitionName(name)
   }
 
-  /** Generates one file; what is there already stays untouched if nothing changed, so that nothing is built again. */
-  private def write(directory: Path, file: String)(generate: SpinalConfig => Unit): Unit = {
+  /** Generates the file of the top module `top`, whose other modules are called `<top>_…`: several such files can be
+    * compiled together. What is there already stays untouched if nothing changed, so that nothing is built again.
+    */
+  private def write(directory: Path, top: String, ending: String)(generate: SpinalConfig => Unit): Unit = {
     val scratch = Files.createTempDirectory("weir")
-    generate(SpinalConfig(
+    generate(Naming(SpinalConfig(
       targetDirectory = scratch.toString,
-      netlistFileName = file,
+      netlistFileName = s"$top.$ending",
+      globalPrefix = s"${top}_",
       defaultConfigForClockDomains = ClockDomainConfig(resetKind = SYNC, resetActiveLevel = HIGH),
       headerWithDate = false,
       headerWithRepoHash = false,
       noRandBoot = true,
-      inlineRom = true
-    ))
+      inlineRom = true,
+      cutLongExpressions = false
+    )))
     Files.createDirectories(directory)
     scratch.toFile.listFiles.sorted.foreach { made =>
       val target = directory.resolve(made.getName)

@@ -82,7 +82,7 @@ object LiveConfig {
     def bits(word: Bits, register: String, name: String) = field(RegisterMap.core, register, name, word)
     def built(number: Bits): UInt =
       if (c.queues == 1) U(0, c.queueWidth bits)
-      else Mux(number.asUInt < c.queues, number.asUInt.resize(c.queueWidth), U(0, c.queueWidth bits))
+      else Mux(number.asUInt < c.queues, number(c.queueWidth - 1 downto 0).asUInt, U(0, c.queueWidth bits))
     def register(name: String)(take: Take[CoreConfig]): Seq[(String, Take[CoreConfig])] = Seq(name -> take)
 
     register("MAX_FRAME") { (live, word) =>
