@@ -1,7 +1,7 @@
 """Bench of the whole RED family: RED, ISRED and adaptive RED queues side by side in one unit.
 
-Verdicts are compared as in bench_red_policy; each tick of adaptive RED with the golden model, its time with a window
-of deadlines.
+Verdicts are compared as in bench_red_policy; each tick of adaptive RED with the golden model. It has to follow an arrival, an
+interval or more after the tick before, and each such arrival has to be followed by one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import cocotb
 from cocotb.triggers import FallingEdge, Timer
 
 import bench_red_policy
-from bench_red_policy import COUNT_STAGE, LATENCY, RED
+from bench_red_policy import LATENCY, RED
 from golden.ared import LEAST_NS, AredParams, MaxP
 from golden.ewma import Ewma
 from golden.isred import AVERAGE, CERTAIN, GAIN, QUEUE, WITHOUT_WAIT, IsredParams, Rise
@@ -46,12 +46,9 @@ ARED_OFFSETS = {
     "decrease": 0x068,
 }
 ARED_BAND, ARED_GENTLE = 0x06C, 0x074
-#: cycles from the look at the average to the result, and to the end of a tick
-RESULT, END = 58, 61
-#: cycles in which a deadline is looked for again
-SCAN = 2 * 7 * QUEUES + 6
-#: a tick starts at most that many cycles after its deadline
-LATEST = QUEUES * (END + SCAN) + SCAN
+#: cycles from the look at the average to the result; from an arrival's average to a tick that it brings about, by other queues' ticks
+RESULT = 58
+LATEST = (QUEUES + 1) * (RESULT + 6)
 
 
 def isred_at_random(rng: Random, hostile: bool) -> IsredParams:
@@ -125,17 +122,13 @@ class Bench(bench_red_policy.Bench):
         #: time that does not wrap, and the wrapping time of the last cycles
         self.elapsed = 0
         self.times: deque[int] = deque([0], maxlen=RESULT + 8)
-        #: bounds of the next deadline of each queue; no_later once it is sure that the unit has set it
+        self.history: deque[int] = deque(maxlen=LATEST + 8)
+        #: bounds of when the interval of each queue began; the later one is not known before an arrival has been looked at
         self.not_before = [0] * QUEUES
         self.no_later: list[int | None] = [None] * QUEUES
-        #: cycles in which ticks could begin, and the last in which a queue's words were copied
-        self.calm, self.disturbed = 0, 0
-        #: from which of them on the deadline is set anew, in which it was found to have passed
-        self.set_anew: list[int | None] = [0] * QUEUES
-        self.due_since: list[int | None] = [None] * QUEUES
-        self.resting = [False] * QUEUES
+        #: cycles of averages whose arrivals have not been looked at for sure
+        self.looks: list[deque[int]] = [deque() for _ in range(QUEUES)]
         self.copying = 1
-        self.ending: tuple[int, int, bool] | None = None
         self.renewing: set[int] = set()
         self.ticks: list[tuple[int, int, int]] = []
 
@@ -186,43 +179,34 @@ class Bench(bench_red_policy.Bench):
     def before_cycle(self, request: Request | None, clear: int) -> None:
         self.elapsed += (self.now - self.times[-1]) % TIME
         self.times.append(self.now)
+        self.history.append(self.elapsed)
         renewing = self.renewing | {q for q in range(QUEUES) if clear >> q & 1}
-        # while words are copied, and until a scan after that is over, no tick begins
-        if renewing:
-            self.disturbed = self.n
-        self.calm += self.n - self.disturbed > SCAN
-        if self.ending is not None and self.n == self.ending[0] + END:
-            self._end(renewing)
         if int(self.dut.tick_valid.value):
             self._tick(renewing)
         for q in renewing:
             self.max_p[q].renew()
-            self.not_before[q] = self.elapsed + self.ared[q].interval_ns
-            self.no_later[q], self.set_anew[q], self.due_since[q], self.resting[q] = None, self.calm, None, False
+            self.not_before[q], self.no_later[q] = self.elapsed, None
+            self.looks[q].clear()
         for q in range(QUEUES):
             if clear >> q & 1:
                 self.rises[q].clear()
                 self.stored[q].append((self.n + 2, 0))
         if request is not None:
             self.stored[request.queue].append((self.n + 4, self.ewma[request.queue].average))
+            if self.policies[request.queue] == ARED:
+                self.looks[request.queue].append(self.n + 4)
         for q in range(QUEUES):
-            if self.policies[q] == ARED:
-                self._follow(q)
+            self._follow(q)
 
     def _follow(self, q: int) -> None:
-        """An arrival ends a rest; no tick is late."""
-        if self.resting[q] and any(cycle == self.n + 1 for cycle, _ in self.stored[q]):
-            self.resting[q], self.set_anew[q], self.no_later[q] = False, self.calm, None
-            self.seen["revived"] += 1
-        since = self.set_anew[q]
-        if since is not None and self.calm >= since + LATEST:
-            self.set_anew[q], self.no_later[q] = None, self.elapsed + self.ared[q].interval_ns
-        bound = self.no_later[q]
-        if bound is not None and not self.resting[q] and self.elapsed >= bound:
-            if self.due_since[q] is None:
-                self.due_since[q] = self.calm
-            due = self.due_since[q]
-            assert due is not None and self.calm - due <= LATEST, f"cycle {self.n}: no tick of queue {q}"
+        """What an arrival brings about has come by now: the begin of an interval, or a tick if an interval is over."""
+        while self.looks[q] and self.n >= self.looks[q][0] + LATEST:
+            cycle = self.looks[q].popleft()
+            elapsed, begun = self.history[cycle - self.n - 1], self.no_later[q]
+            if begun is None:
+                self.no_later[q] = self.elapsed
+            else:
+                assert elapsed < begun + self.ared[q].interval_ns, f"cycle {cycle}: an arrival and no tick of queue {q}"
 
     def _tick(self, renewing: set[int]) -> None:
         dut = self.dut
@@ -240,29 +224,17 @@ class Bench(bench_red_policy.Bench):
         got = [int(getattr(dut, f"tick_payload_words_{i}").value) for i in range(4)]
         wanted = [want.max_p, average >> 11, scaled_word(*want.slope), scaled_word(*want.gentle_slope)]
         assert got == wanted, f"cycle {self.n}: tick of queue {q}: {got}, expected {wanted}; {old}; {self.ared[q]}"
-        assert not self.resting[q], f"cycle {self.n}: queue {q} rests"
         start = self.elapsed - (self.now - at) % TIME
-        assert start >= self.not_before[q], f"cycle {self.n}: queue {q} ticks at {start}, not {self.not_before[q]}"
+        least = self.not_before[q] + self.ared[q].interval_ns
+        assert start >= least, f"cycle {self.n}: queue {q} ticks at {start}, not {least}"
+        look = looked - 3
+        assert self.looks[q] and self.looks[q][0] <= look, f"cycle {self.n}: a tick of queue {q} without an arrival"
         self.seen["ticks"] += 1
         self.seen["rises" if want.max_p > old else "falls" if want.max_p < old else "stays"] += 1
         self.ticks.append((q, start, want.max_p))
-        self.not_before[q] += self.ared[q].interval_ns
-        self.no_later[q], self.due_since[q] = None, None
-        self.ending = (looked, q, want.max_p == old)
+        self.not_before[q] = self.no_later[q] = start
+        self.looks[q] = deque(cycle for cycle in self.looks[q] if cycle > look)
         self.max_p[q].slopes = want
-
-    def _end(self, renewing: set[int]) -> None:
-        """The tick's last cycle: the next deadline, or rest."""
-        assert self.ending is not None
-        looked, q, same = self.ending
-        self.ending = None
-        if q in renewing or self.set_anew[q] is not None:
-            return
-        touched = any(looked < cycle <= self.n + 1 for cycle, _ in self.stored[q])
-        self.resting[q] = same and not touched
-        self.seen["rests"] += self.resting[q]
-        self.seen["touched"] += same and touched
-        self.no_later[q] = self.elapsed + self.ared[q].interval_ns
 
     async def renew(self, queues: set[int], clear: int = 0) -> None:
         """`applied`, with `clear` where the policy or unit has changed."""
@@ -399,7 +371,7 @@ async def policies_side_by_side_every_4_cycles(dut: Any) -> None:
     for mode in range(4):
         for source in range(2):
             assert bench.seen["isred", mode, source, True], (mode, source)
-    for event in ("ticks", "rises", "falls", "stays", "rests", "revived", ("adapted", BAND)):
+    for event in ("ticks", "rises", "falls", "stays", ("adapted", BAND)):
         assert bench.seen[event], event
 
 
@@ -469,70 +441,55 @@ async def _arrival(bench: Bench, packets: int) -> None:
     await bench.rest(15)
 
 
-def _wake(dut: Any) -> int | None:
-    return int(dut.wake_payload.value) if int(dut.wake_valid.value) else None
+async def _tick_at_an_arrival(bench: Bench, packets: int) -> list[int]:
+    """An arrival an interval after the last tick; what max_p became, nothing without a tick."""
+    before = len(bench.ticks)
+    await _arrival(bench, packets)
+    await bench.rest(LATEST)
+    return [max_p for _, _, max_p in bench.ticks[before:]]
 
 
 @cocotb.test()
-async def ticks_come_at_the_interval_and_rest_when_nothing_can_change(dut: Any) -> None:
+async def a_tick_comes_with_the_first_arrival_after_an_interval(dut: Any) -> None:
+    """0.1 + min(0.01, 0.025) each, up to 0.5; then times 0.9 down to the bottom. Arrivals within the interval bring no tick."""
     bench = await _ared(dut)
     bench.copy_now_and_then()
-    await _arrival(bench, 14)
-    await bench.rest(100)
-    assert _wake(dut) is not None and not int(dut.busy.value)
-    for _ in range(60):
-        wake = _wake(dut)
-        if wake is None:
-            break
-        assert 0 < (wake - bench.now) % TIME <= 50_000
-        bench.jump((wake - bench.now) % TIME - 2 * CYCLE_NS)
+    assert await _tick_at_an_arrival(bench, 14) == [], "the interval begins"
+    expected = []
+    p = 0x1999_999A
+    for packets, up in [(14, True)] * 45 + [(6, False)] * 45:
+        p = min(p + 0x028F_5C29, 1 << 31) if up else max(p * 0xE666_6666 >> 32, 0x028F_5C29)
+        expected.append(p)
+        begun = bench.no_later[1]
+        assert begun is not None
+        # when the first interval began is known to LATEST cycles
+        bench.jump(begun + 50_000 - 2 * LATEST * CYCLE_NS - bench.elapsed)
+        assert await _tick_at_an_arrival(bench, packets) == [], "too early"
         await bench.rest(LATEST)
-    starts = [start for _, start, _ in bench.ticks]
-    assert all(abs(b - a - 50_000) <= 4 * CYCLE_NS for a, b in zip(starts, starts[1:], strict=False)), starts
-    # 0.1 + min(0.01, 0.025) each, up to 0.5; one more tick to see that nothing changes
-    assert [p for _, _, p in bench.ticks][:2] == [0x1999_999A + 0x028F_5C29, 0x1999_999A + 2 * 0x028F_5C29]
-    assert bench.ticks[-1][2] == bench.ticks[-2][2] == 1 << 31
-    assert _wake(dut) is None and bench.resting[1], "an idle queue has no deadline in the end"
-    # the first arrival, long after, sets a new one
-    bench.jump(10_000_000)
-    before = bench.now
-    await _arrival(bench, 6)
-    await bench.rest(LATEST)
-    wake = _wake(dut)
-    assert wake is not None and 50_000 <= (wake - before) % TIME <= 50_000 + LATEST * CYCLE_NS
-    ticks = len(bench.ticks)
-    for _ in range(60):
-        wake = _wake(dut)
-        if wake is None:
-            break
-        bench.jump((wake - bench.now) % TIME)
-        await bench.rest(LATEST)
-    assert _wake(dut) is None
-    assert bench.ticks[-1][2] == ARED_PARAMS.bottom and len(bench.ticks) > ticks + 20
+        assert await _tick_at_an_arrival(bench, packets) == [p]
+    assert expected[44] == 1 << 31 and expected[-1] == 0x028F_5C29
 
 
 @cocotb.test()
-async def an_arrival_within_the_interval_keeps_the_grid(dut: Any) -> None:
+async def max_p_stays_in_silence(dut: Any) -> None:
+    """However long a silence behind a full queue lasts, no tick, nothing busy; the arrival after it brings one, of its own average."""
     bench = await _ared(dut)
-    for _ in range(10):
-        await _arrival(bench, 10)
-        await bench.rest(LATEST)
-        wake = _wake(dut)
-        assert wake is not None
-        bench.jump((wake - bench.now) % TIME - 3 * CYCLE_NS)
-        await bench.rest(LATEST)
-    starts = [start for _, start, _ in bench.ticks]
-    assert len(starts) == 10 and bench.seen["stays"] == 10
-    assert all(abs(b - a - 50_000) <= 4 * CYCLE_NS for a, b in zip(starts, starts[1:], strict=False)), starts
-
-
-@cocotb.test()
-async def ticks_that_were_missed_are_not_made_up_for(dut: Any) -> None:
-    bench = await _ared(dut)
-    await _arrival(bench, 14)
-    bench.jump(1_000_000_000)
-    await bench.rest(4 * LATEST)
-    assert len(bench.ticks) == 1
+    bench.copy_now_and_then()
+    await _tick_at_an_arrival(bench, 14)
+    p = 0x1999_999A
+    for silence in (50_000, 20_000_000_000, 3_600_000_000_000, (1 << 47) - 1, 1 << 47, TIME - 60_000, TIME + 60_000):
+        await _tick_at_an_arrival(bench, 14)
+        bench.jump(60_000)
+        p = min(p + 0x028F_5C29, 1 << 31)
+        assert await _tick_at_an_arrival(bench, 14) == [p]
+        ticks = len(bench.ticks)
+        for _ in range(4):
+            bench.jump(silence // 4)
+            await bench.rest(LATEST)
+            assert not int(dut.busy.value) and not int(dut.wake_valid.value)
+        assert len(bench.ticks) == ticks
+        p = p * 0xE666_6666 >> 32
+        assert await _tick_at_an_arrival(bench, 6) == [p], "one tick, whatever the silence"
 
 
 @cocotb.test()
@@ -543,13 +500,13 @@ async def a_change_of_policy_keeps_nothing(dut: Any) -> None:
     rng = bench.rng
     isred = IsredParams(CERTAIN, QUEUE, 1 << 17, 60)
     order = [ARED, RED, ISRED, ARED, ISRED, RED, ARED, RED, ISRED, ARED, RED]
+    into = 0
     for step, policy in enumerate(order):
         params = replace(RED_PARAMS, slope_mantissa=1 << 17, slope_exponent=6, gentle_exponent=5)
         await bench.run_policy(1, policy, params, 1, isred, ARED_PARAMS)
         assert int(dut.live_1.value) == 0
         assert bench.red[1].fresh and bench.rises[1].last is None and bench.max_p[1].slopes is None
         await bench.rest(LATEST)
-        assert (_wake(dut) is not None) == (policy == ARED)
         for _ in range(30):
             await bench.cycle(
                 Request(1, bench.now, 1000, 0, rng.randrange(2, 15), 0, rng.randrange(4), rng.getrandbits(24))
@@ -557,10 +514,12 @@ async def a_change_of_policy_keeps_nothing(dut: Any) -> None:
             await bench.rest(rng.randrange(3, 12))
         # into a tick, which the next policy must not see
         if policy == ARED and step % 2:
-            bench.jump((bench.not_before[1] - bench.elapsed) % TIME)
-            await bench.rest(COUNT_STAGE + 9 * step)
+            bench.jump(ARED_PARAMS.interval)
+            await bench.cycle(Request(1, bench.now, 1000, 0, 10, 0, 0, 0))
+            await bench.rest(LATENCY + 2 + 5 * step)
+            into += 1
         await bench.rest(LATENCY + 2)
-    assert bench.seen["verdicts"] == 30 * len(order)
+    assert bench.seen["verdicts"] == 30 * len(order) + into
 
 
 @cocotb.test()
@@ -604,69 +563,62 @@ async def times_and_slopes_have_ends(dut: Any) -> None:
 
 
 @cocotb.test()
-async def the_earliest_deadline_is_told_where_time_wraps(dut: Any) -> None:
-    """Two deadlines behind the wrap, and one before it, which lies between them in the order of queues."""
+async def queues_have_intervals_of_their_own_where_time_wraps(dut: Any) -> None:
+    """Arrivals of three queues in one burst, before and after the wrap: each queue ticks when its own interval is over."""
     bench = Bench(dut, SEED)
     await bench.start()
     bench.copy_now_and_then()
-    bench.jump((TIME - 60_000 - bench.now) % TIME)
-    for q, interval in ((1, 100_000), (2, 40_000), (3, 90_000)):
-        ared = replace(ARED_PARAMS, interval=interval)
+    bursts = {1: 5, 2: 2, 3: 4}
+    for q, n in bursts.items():
+        ared = replace(ARED_PARAMS, interval=20_000 * n)
         await bench.run_policy(q, ARED, RED_PARAMS, 1, IsredParams(), ared)
-        await bench.cycle(Request(q, bench.now, 1000, 14_000, 14, 14, 0, 0xFFFFFF))
-        await bench.rest(15)
-    for n, left in enumerate((40_000, 40_000, 11_000)):
+    bench.jump((TIME - 60_000 - bench.now) % TIME)
+    await bench.cycle()
+    begun = bench.elapsed
+    for burst in range(21):
+        ticks = len(bench.ticks)
+        for q in bursts:
+            await bench.cycle(Request(q, bench.now, 1000, 14_000, 14, 14, 0, 0xFFFFFF))
+            await bench.rest(3)
         await bench.rest(LATEST)
-        wake = _wake(dut)
-        assert wake is not None and len(bench.ticks) == n
-        assert 0 < (wake - bench.now) % TIME <= left
-        bench.jump((wake - bench.now) % TIME - 2 * CYCLE_NS)
-    await bench.rest(LATEST)
-    assert [q for q, _, _ in bench.ticks] == [2, 2, 3]
+        due = [q for q, n in bursts.items() if burst and burst % n == 0]
+        assert sorted(q for q, _, _ in bench.ticks[ticks:]) == due, burst
+        bench.jump(begun + (burst + 1) * 20_500 - bench.elapsed)
 
 
 @cocotb.test()
 async def every_apply_moment_of_a_tick_is_safe(dut: Any) -> None:
-    """`applied` in each cycle of a tick and its scan: the start values count again, a full interval passes."""
+    """`applied` in each cycle of a tick and behind it: the start values count again, a full interval passes."""
     bench = await _ared(dut)
-    for offset in range(0, END + 66):
-        await _arrival(bench, 14)
-        await bench.rest(LATEST)
-        wake = _wake(dut)
-        assert wake is not None
-        bench.jump((wake - bench.now) % TIME)
-        await bench.rest(offset)
+    for offset in range(RESULT + 40):
+        await _tick_at_an_arrival(bench, 14)
+        bench.jump(60_000)
+        await bench.cycle(Request(1, bench.now, 1000, 14_000, 14, 14, 0, 0xFFFFFF))
+        await bench.rest(LATENCY + offset)
         await bench.renew({1})
     assert bench.seen["ticks"] > 20 and bench.seen["void ticks"]
 
 
 @cocotb.test()
 async def every_request_moment_of_a_tick_is_seen_whole(dut: Any) -> None:
-    """An arrival in each cycle around the write and the end of a tick, with every verdict compared."""
+    """An arrival in each cycle of a tick and behind it, with every verdict compared."""
     bench = await _ared(dut)
-    for offset in range(0, END + 56):
-        # an average that leaves max_p as it is in every second tick: an arrival then ends or prevents a rest
-        await _arrival(bench, 14 if offset % 2 else 10)
-        await bench.rest(LATEST)
-        wake = _wake(dut)
-        assert wake is not None
-        bench.jump((wake - bench.now) % TIME)
-        await bench.rest(offset)
-        await _arrival(bench, 14)
-    assert bench.seen["touched"] and bench.seen["rests"] and bench.seen["rises"]
+    await _tick_at_an_arrival(bench, 14)
+    for offset in range(RESULT + 20):
+        bench.jump(60_000)
+        await bench.cycle(Request(1, bench.now, 1000, 14_000, 14, 14, 0, 0xFFFFFF))
+        await bench.rest(4 + offset)
+        await _tick_at_an_arrival(bench, 6 if offset % 2 else 14)
+    assert bench.seen["ticks"] == RESULT + 20
 
 
 @cocotb.test()
-async def reset_starts_the_deadlines_anew(dut: Any) -> None:
+async def reset_starts_the_interval_anew(dut: Any) -> None:
     """A reset keeps the configuration, as a reset of the datapath does, and nothing else."""
     bench = await _ared(dut)
-    await _arrival(bench, 14)
-    await bench.rest(100)
-    wake = _wake(dut)
-    assert wake is not None
-    bench.jump((wake - bench.now) % TIME)
-    await bench.rest(LATEST)
-    assert len(bench.ticks) == 1
+    await _tick_at_an_arrival(bench, 14)
+    bench.jump(60_000)
+    assert len(await _tick_at_an_arrival(bench, 14)) == 1
     dut.rst.value = 1
     await FallingEdge(dut.clk)
     dut.rst.value = 0
@@ -678,31 +630,19 @@ async def reset_starts_the_deadlines_anew(dut: Any) -> None:
     bench.renewing = set()
     for q in range(QUEUES):
         bench.stored[q].append((bench.n, 0))
-    for _ in range(10):
-        await _arrival(bench, 14)
-    await bench.rest(LATEST)
-    wake = _wake(dut)
-    assert wake is not None and 45_000 < (wake - bench.now) % TIME <= 50_000
-    bench.jump((wake - bench.now) % TIME)
-    await bench.rest(LATEST)
-    assert bench.ticks[-1][2] == 0x1999_999A + 0x028F_5C29, "from the registers' max_p again"
+    bench.jump(60_000)
+    assert await _tick_at_an_arrival(bench, 14) == [], "an interval begins"
+    bench.jump(60_000)
+    assert await _tick_at_an_arrival(bench, 14) == [0x1999_999A + 0x028F_5C29], "from the registers' max_p again"
 
 
 @cocotb.test()
-async def an_idle_core_has_no_deadline(dut: Any) -> None:
-    """Queues of other policies never wake; a queue that is not selected does not tick."""
-    bench = Bench(dut, SEED)
-    await bench.start()
+async def a_queue_that_is_not_selected_does_not_tick(dut: Any) -> None:
+    bench = await _ared(dut)
     bench.copy_now_and_then()
-    await bench.rest(LATEST)
-    assert _wake(dut) is None and not int(dut.busy.value)
-    await bench.run_policy(1, ARED, RED_PARAMS, 1, IsredParams(), ARED_PARAMS)
-    await bench.rest(LATEST)
-    assert _wake(dut) is not None
+    await _tick_at_an_arrival(bench, 14)
     bench.policies[1] = RED
     dut.selected.value = 0
-    await bench.rest(LATEST)
-    assert _wake(dut) is None
-    bench.jump(1_000_000)
-    await bench.rest(LATEST)
-    assert not int(dut.busy.value) and not bench.ticks
+    await bench.rest(4)
+    bench.jump(60_000)
+    assert await _tick_at_an_arrival(bench, 14) == [] and not int(dut.busy.value)

@@ -437,13 +437,13 @@ async def time_wraps(dut: Any) -> None:
 
 
 @cocotb.test()
-async def idle_from_zero_to_half_the_range(dut: Any) -> None:
+async def idle_from_zero_to_the_whole_range(dut: Any) -> None:
     """One hint and one request after every length of idle time, at the edges of powers of two."""
     bench = Bench(dut, SEED)
     await bench.start()
     stimulus = Stimulus(Style(), bench.rng)
     weights = [1 << 20, 137438953, 1 << 35, (1 << 36) - 1, 1 << 36]
-    idles = sorted({max(0, (1 << k) + d) for k in range(48) for d in (-1, 0, 1)} | {0})
+    idles = sorted({max(0, (1 << k) + d) for k in range(49) for d in (-1, 0, 1)} | {0} - {1 << 48, (1 << 48) + 1})
     for index, idle in enumerate(idles):
         q = index % QUEUES
         params = replace(stimulus.params[q], weight=weights[index % len(weights)])
@@ -459,7 +459,6 @@ async def idle_from_zero_to_half_the_range(dut: Any) -> None:
             await bench.cycle()
         await bench.cycle(Request(q, bench.now, 64, 0, 0, 0, 0, 0))
         await bench.drain()
-    # a difference of 2^47 and more is negative: no idle time
     assert bench.seen["decayed"] > 50 and bench.seen["slots saturated"] > 0
 
 

@@ -14,17 +14,16 @@ CASES = [
     "empty_queues",
     "hostile_registers",
     "time_wraps",
-    "ticks_come_at_the_interval_and_rest_when_nothing_can_change",
-    "an_arrival_within_the_interval_keeps_the_grid",
-    "ticks_that_were_missed_are_not_made_up_for",
+    "a_tick_comes_with_the_first_arrival_after_an_interval",
+    "max_p_stays_in_silence",
     "a_change_of_policy_keeps_nothing",
     "a_saturated_g_of_red_does_not_leak_into_mode_2",
     "times_and_slopes_have_ends",
-    "the_earliest_deadline_is_told_where_time_wraps",
+    "queues_have_intervals_of_their_own_where_time_wraps",
     "every_apply_moment_of_a_tick_is_safe",
     "every_request_moment_of_a_tick_is_seen_whole",
-    "reset_starts_the_deadlines_anew",
-    "an_idle_core_has_no_deadline",
+    "reset_starts_the_interval_anew",
+    "a_queue_that_is_not_selected_does_not_tick",
 ]
 
 

@@ -14,7 +14,7 @@ CASES = [
     "empty_queues",
     "hostile_registers",
     "time_wraps",
-    "idle_from_zero_to_half_the_range",
+    "idle_from_zero_to_the_whole_range",
     "the_counts_saturate",
     "count_times_size_saturates_from_three_quarters_on",
     "a_cleared_average_starts_from_zero",

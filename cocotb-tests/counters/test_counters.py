@@ -97,6 +97,8 @@ class Bench:
             dut.io_hurried,
             dut.io_traceLost,
             dut.io_throttled,
+            dut.io_queued,
+            dut.io_spaced,
             dut.io_snapshot,
             dut.io_clear,
             dut.io_bus_write,
@@ -120,7 +122,9 @@ class Bench:
         dut, r, model = self.dut, self.random, self.model
         dut.io_now.value = self.now
         dut.io_throttled.value = self.throttled
-        model.tick(self.now, self.throttled)
+        dut.io_queued.value = queued = r.getrandbits(16)
+        dut.io_spaced.value = spaced = r.getrandbits(16)
+        model.tick(self.now, self.throttled, queued, spaced)
         self.now = (self.now + self.step) % TIME
 
         self.since_arrival += 1
@@ -485,6 +489,7 @@ async def only_counters_answer_and_writes_are_errors(dut):
     await bench.settle()
     known = bench.model.words()
     around = {a + d for a in known for d in (-4, 0, 4)} | {0x270, 0x114, 0x120, 0x2000, 0x2200, 0xFFFC, 0x300}
+    around |= {0x11C, 0x128, 0x268, 0x26C}
     around |= {4 * bench.random.randrange(1 << 14) for _ in range(300)}
     for address in sorted(a for a in around if 0 <= a < 1 << 16):
         value, error = await bench.access(address)

@@ -51,10 +51,12 @@ async def an_access_at_once_after_reset_finds_the_reset_values(dut):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
-async def live_values_are_shown_as_they_are(dut):
+async def live_values_are_shown_as_they_are_and_peaks_as_of_the_snapshot(dut):
     bench = await Bench.start(dut)
-    for _ in range(3):
+    for snapshot in (False, True, False, True):
         bench.randomize_live()
+        if snapshot:
+            await bench.write(at("SNAPSHOT"), 1)
         for address, r in bench.build.all_registers():
             if r.access == "r" and not r.counter:
                 assert await bench.read(address) == bench.shown(r.name, queue_of(address)), r.name
@@ -62,6 +64,9 @@ async def live_values_are_shown_as_they_are(dut):
         getattr(dut, name).value = 1
         assert await bench.read(at("STATUS")) == 1 << bit | bench.live["statusLinkUp"], name
         getattr(dut, name).value = 0
+    for address, r in bench.build.all_registers():
+        if r.name in ("PEAK_BYTES", "PEAK_PACKETS", "FREE_CELLS_MIN"):
+            assert await bench.read(address) == bench.shown(r.name, queue_of(address)), f"{r.name} after a reset"
     bench.finish()
 
 

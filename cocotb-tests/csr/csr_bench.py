@@ -87,6 +87,8 @@ class Bench:
         pulses = ("softReset", "snapshot", "seed_valid", *(("tracePop",) if self.build.trace_depth else ()))
         self.pulses: dict[str, int] = dict.fromkeys(pulses, 0)
         self.violations: list[str] = []
+        #: the peaks as they were at the last snapshot, or in a reset of the data path
+        self.peaks: dict[str, int] = {}
         #: per queue: words of its configuration as they were copied
         self.words: dict[int, dict[int, int]] = {q: {} for q in range(self.build.queues)}
 
@@ -158,8 +160,9 @@ class Bench:
         live, b = self.live, self.build
         if queue is not None:
             part, _, what = name.partition("_")
-            key = f"live_{queue}_{what.lower()}" if part == "LIVE" else f"live_{queue}_peak{what.title()}"
-            return live[key] >> 11 if name == "LIVE_AVERAGE" else live[key]
+            if part == "PEAK":
+                return self.peaks.get(f"live_{queue}_peak{what.title()}", 0)
+            return live[f"live_{queue}_{what.lower()}"] >> (11 if name == "LIVE_AVERAGE" else 0)
         if name.startswith("TRACE_DATA"):
             return self.trace[int(name.removeprefix("TRACE_DATA"))]
         if name == "TRACE_LEVEL":
@@ -169,7 +172,7 @@ class Bench:
             "PARAMS": 64 << 8 | b.queues, "CELLS": b.cells, "DESCRIPTORS": b.descriptors, "CLOCK_HZ": 156250000,
             "CELL_BYTES": 64, "STATUS": live["statusLinkUp"], "GENERATION": 0, "NOW_LO": live["now"] & 0xFFFFFFFF,
             "NOW_HI": live["now"] >> 32, "FREE_CELLS": live["freeCells"],
-            "FREE_CELLS_MIN": live["freeCellsMin"], "HELD_PACKETS": live["heldPackets"],
+            "FREE_CELLS_MIN": self.peaks.get("freeCellsMin", 0), "HELD_PACKETS": live["heldPackets"],
         }[name]  # fmt: skip
 
     # Accesses of the host.
@@ -229,6 +232,10 @@ class Bench:
             await RisingEdge(self.dut.clk)
             for name in self.pulses:
                 self.pulses[name] += int(getattr(self.dut, name).value)
+            if int(self.dut.snapshot.value) or int(self.dut.resetting.value):
+                self.peaks = {
+                    name: value for name, value in self.live.items() if "peak" in name or name == "freeCellsMin"
+                }
 
     async def _collect_words(self) -> None:
         dut = self.dut

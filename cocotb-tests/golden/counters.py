@@ -43,6 +43,7 @@ class Counters:
         self.bins = [[0] * 32 for _ in range(self.queues)]
         self.throttled_ns = 0
         self.uptime = 0
+        self.held = (0, 0)
         for name in CORE_COUNTERS:
             if name in JUMBO_COUNTERS and not self.jumbo:
                 continue
@@ -129,8 +130,9 @@ class Counters:
         """One trace record that did not fit."""
         self._core("trace_lost", 0)
 
-    def tick(self, now_ns: int, throttled: bool) -> None:
-        """One cycle with rst low."""
+    def tick(self, now_ns: int, throttled: bool, queued: int = 0, spaced: int = 0) -> None:
+        """One cycle with rst low: time, packets in the queues, packets that wait for their spacing."""
+        self.held = queued, spaced
         if self._throttled and self._now is not None:
             self.throttled_ns += (now_ns - self._now) & MASK48
         self._now, self._throttled = now_ns, throttled
@@ -146,6 +148,7 @@ class Counters:
 
         put(0x10C, self.throttled_ns)
         put(0x118, self.uptime)
+        result[0x120], result[0x124] = self.held
         for address, (packets, size) in self.pairs.items():
             put(address, packets)
             put(address + 8, size)

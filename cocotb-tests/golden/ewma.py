@@ -26,9 +26,8 @@ POWERS = _rom()
 
 
 def idle_time(since_ns: int, now_ns: int) -> int:
-    """max(0, now - since) as a modular 48-bit difference."""
-    difference = (now_ns - since_ns) & TIME_MASK
-    return 0 if difference >> 47 else difference
+    """now - since, modulo 2^48 ns."""
+    return (now_ns - since_ns) & TIME_MASK
 
 
 def idle_slots(idle_ns: int, params: RedParams) -> int:

@@ -36,7 +36,7 @@ FAST_COMMIT, SLOW_COMMIT = COMMIT, COMMIT + 10
 #: fn.md: a request reads its count at t12, after the commits up to t11
 FN_TAKES_COUNT = 12
 #: ared.md: a tick sees averages whose t0 was 4 cycles or more before it; arrivals whose t2 comes after its cycle 58 see it
-ARED_STORES, ARED_WRITES, ARED_ENDS = 5, 58, 61
+ARED_STORES, ARED_WRITES = 5, 58
 #: pie.md: the delay is that of two cycles after the tick's time; a departure is shown four cycles after its grant,
 #: `emptied` comes five after it, or two after a commit that refuses, a request one after s0; each counts two cycles later
 DEPARTED, EMPTIED, REFUSED, REQUESTED = 4, 5, 2, 1
@@ -248,9 +248,10 @@ class RedModel(Model):
             self.isred = isred_params(words)
         if self.policy == ARED:
             self.ared = ared_params(words)
-            interval = self.ared.interval_ns
-            self.due = (started[0] + interval, started[1] + interval)
-            self.rest: tuple[int, tuple[int, int]] | None = None
+            #: bounds of when the interval began; the later one is not known before an arrival
+            self.begun: tuple[int, int | None] = (started[0], None)
+            #: the cycle of the first arrival for which a tick is due
+            self.owed: int | None = None
 
     def _slots(self, r: Record) -> int:
         """m of the record: the time of the header is known to lie between the queue's emptying and the request."""
@@ -282,26 +283,23 @@ class RedModel(Model):
             self.seen["rapid"] += 1
         self.stored.append((r.at + ARED_STORES, average))
         if self.policy == ARED:
-            self._revive(r)
+            self._asks(r)
         verdict = self.red.take(average, r.held_packets, r.length, r.ecn, r.draw, params, slots, rise)
         return [Ruling(*_plain(verdict))]
 
-    def _revive(self, r: Record) -> None:
-        """An arrival ends a rest: the old deadline plus interval if that has not passed, else an interval from now."""
-        if self.rest is None:
-            return
-        interval, late = self.ared.interval_ns, PATIENCE * 32 // 5
-        (low, high), now = self.rest[1], r.time
-        grid, anew = (low + interval, high + interval), (now + interval, now + interval + late)
-        touched = r.at + ARED_STORES - 1 <= self.rest[0] + ARED_ENDS
-        if touched or now + late < grid[0]:
-            self.due = grid
-        elif now > grid[1]:
-            self.due = anew
-        else:
-            self.due = (min(grid[0], anew[0]), max(grid[1], anew[1]))
-        self.rest = None
-        self.seen["revived"] += 1
+    def _asks(self, r: Record) -> None:
+        """An arrival: the interval begins, or it brings a tick if one is over."""
+        self.end(r.at)
+        first, last = self.begun
+        if last is None:
+            self.begun = (first, r.time + PATIENCE * 32 // 5)
+        elif self.owed is None and r.time >= last + self.ared.interval_ns:
+            self.owed = r.at
+
+    def end(self, cycle: int) -> None:
+        super().end(cycle)
+        if self.policy == ARED and self.owed is not None and cycle > self.owed + PATIENCE:
+            raise Mismatch(f"the arrival of cycle {self.owed} came an interval after the last tick, and there is none")
 
     def tick(self, t: Tick) -> None:
         if self.policy != ARED:
@@ -313,15 +311,14 @@ class RedModel(Model):
         new = self.max_p.tick(average, self.setup.red, self.ared)
         word = [n[0] | n[1] << 24 for n in (new.slope, new.gentle_slope)]
         same("tick", t.words, (new.max_p, average >> 11, *word))
-        deadline = _due(self.due, t)
+        least = self.begun[0] + self.ared.interval_ns
+        if t.time < least:
+            raise Mismatch(f"a tick at {t.time} ns, not due before {least}")
+        if not any(t.at - PATIENCE <= at <= t.at for at, _ in self.stored):
+            raise Mismatch("a tick without an arrival before it")
+        self.begun, self.owed = (t.time, t.time), None
         self.written = (t.at + ARED_WRITES, new)
-        interval = self.ared.interval_ns
         self.seen["rises" if new.max_p > old else "falls" if new.max_p < old else "stays"] += 1
-        if new.max_p == old and self.stored[-1][0] <= t.at:
-            # at rest, unless an arrival stores its average by the end of the tick
-            self.rest, self.due = (t.at, deadline), None
-        else:
-            self.due = (deadline[0] + interval, deadline[1] + interval)
 
 
 def _due(due: tuple[int, int] | None, t: Tick) -> tuple[int, int]:

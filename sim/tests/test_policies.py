@@ -63,7 +63,7 @@ REACHED: dict[str, tuple[str, ...]] = {
     "isred gain": ("drop early", "rapid", "m bounded"),
     "fn linear": ("mark early", "drop early", "accept early", "mark forced", "certain"),
     "fn quadratic": ("drop early", "drop forced", "accelerating"),
-    "ared": ("drop early", "rises", "falls", "revived"),
+    "ared": ("drop early", "rises", "falls", "stays"),
     "pie drop": ("drop early", "asleep", "roused"),
     "pie ecn": ("drop early", "mark early", "accept early"),
     "codel drop": ("at departure: drop forced", "count > 1"),

@@ -53,12 +53,13 @@ struct queue_words {
 };
 
 struct core_words {
-	uint32_t counts[CORE_WORDS + JUMBO_WORDS], throttled[2], uptime[2];
+	uint32_t counts[CORE_WORDS + JUMBO_WORDS], throttled[2], uptime[4]; /* UPTIME to SPACED_PACKETS */
 	uint32_t now[2], cells[3], state[2]; /* FREE_CELLS to HELD_PACKETS; STATUS, GENERATION */
 };
 
 _Static_assert(WEIR_MALFORMED_PACKETS_LO == FIRST_CORE + 4 * CORE_WORDS, "the counters of jumbo frames follow");
 _Static_assert(WEIR_HELD_PACKETS - WEIR_FREE_CELLS == 8 && WEIR_GENERATION - WEIR_STATUS == 4, "registers in a row");
+_Static_assert(WEIR_SPACED_PACKETS - WEIR_UPTIME_LO == 12, "registers in a row");
 _Static_assert(WEIR_Q_SOJOURN0_LO + 4 * SOJOURN_WORDS == WEIR_Q_STRIDE, "the histogram ends the block");
 
 static void take_counters(const struct queue_words *words, struct weir_counters *counters)
@@ -139,13 +140,15 @@ static void take_core(const struct weir *w, const struct core_words *words, stru
 	counters->trace_lost = wide(words->counts + (WEIR_TRACE_LOST_PACKETS_LO - FIRST_CORE) / 4);
 	counters->throttled_ns = wide(words->throttled);
 	counters->uptime = wide(words->uptime);
+	counters->queued = words->uptime[2];
+	counters->spaced = words->uptime[3];
 }
 
 static size_t ask_core(const struct weir *w, struct core_words *words, struct weir_access *list)
 {
 	list[0] = (struct weir_access){ FIRST_CORE, weir_splits(w) ? CORE_WORDS + JUMBO_WORDS : CORE_WORDS, words->counts, false };
 	list[1] = (struct weir_access){ WEIR_THROTTLED_LO, 2, words->throttled, false };
-	list[2] = (struct weir_access){ WEIR_UPTIME_LO, 2, words->uptime, false };
+	list[2] = (struct weir_access){ WEIR_UPTIME_LO, 4, words->uptime, false };
 	return 3;
 }
 
@@ -234,30 +237,25 @@ int weir_core_live(struct weir *w, struct weir_core_live *live)
 	LOCKED(w, read_core_live(w, live));
 }
 
-/* Live values come first, because a snapshot starts the peaks anew, and in a request of their own, so that it does not
- * when it has to be repeated. Counter reads wait for the copy. */
+/* The snapshot is a request of its own, so that a repeated read does not take it again: it starts the peaks anew. Then the live
+ * values, the time first, which is that of the snapshot but for an access or two. Counter reads wait for the copy. */
 static int snapshot_all(struct weir *w, struct weir_state *state, int histograms)
 {
-	struct weir_access list[1 + 3 + 2 * WEIR_MOST_QUEUES];
+	struct weir_access list[3 + 3 + 3 * WEIR_MOST_QUEUES];
 	struct queue_words words[WEIR_MOST_QUEUES];
 	struct core_words core;
-	uint32_t one = WEIR_ONE;
+	int status = weir_wr(w, WEIR_SNAPSHOT, WEIR_ONE);
 	size_t n = ask_core_live(&core, list);
-	int status;
 
 	memset(words, 0, sizeof(words));
 	memset(state, 0, sizeof(*state));
 	for (unsigned int q = 0; q < w->caps.queues; q++)
 		list[n++] = ask_live(q, words[q].live);
-	status = weir_transfer(w, list, n);
-	if (status)
-		return status;
-	n = 0;
-	list[n++] = (struct weir_access){ WEIR_SNAPSHOT, 1, &one, true };
 	n += ask_core(w, &core, list + n);
 	for (unsigned int q = 0; q < w->caps.queues; q++)
 		n += ask_counters(q, &words[q], histograms, list + n);
-	status = weir_transfer(w, list, n);
+	if (!status)
+		status = weir_transfer(w, list, n);
 	if (status)
 		return status;
 	state->queues = w->caps.queues;

@@ -489,17 +489,19 @@ struct weir_core_counters {
 	uint64_t trace_lost;   /* records */
 	uint64_t throttled_ns; /* with a backlog held by the shaper */
 	uint64_t uptime;       /* clock cycles since reset */
+	uint64_t queued;       /* packets in all queues at the snapshot, arrivals that are being decided among them */
+	uint64_t spaced;       /* packets that waited for their spacing at the snapshot: no arrivals yet */
 };
 
 struct weir_live {
 	uint32_t bytes, packets, frames, cells;
 	double average; /* in the queue's unit; fn: arrival rate in bytes per 2^20 ns; 0 where a policy has none */
-	uint32_t peak_bytes, peak_packets; /* since the last snapshot */
+	uint32_t peak_bytes, peak_packets; /* between the last two snapshots */
 };
 
 struct weir_core_live {
 	uint64_t now_ns;
-	uint32_t free_cells, free_cells_min, held_packets, generation;
+	uint32_t free_cells, free_cells_min, held_packets, generation; /* free_cells_min: between the last two snapshots */
 	int link_up, resetting, snapshot_busy, apply_busy;
 	int quiet; /* nothing but register accesses has moved for 32 cycles, and no deadline is near */
 };
@@ -513,7 +515,7 @@ int weir_core_live(struct weir *w, struct weir_core_live *live);
 
 #define WEIR_MOST_QUEUES 8
 
-/* Everything that is counted, of one instant, and the live values of just before it. */
+/* Everything that is counted, and the peaks, of one instant; the other live values are of just after it. */
 struct weir_state {
 	uint32_t queues;
 	struct weir_core_live core_live;

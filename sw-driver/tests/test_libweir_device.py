@@ -422,6 +422,7 @@ def test_every_counter_is_read_from_its_own_registers(core: FakeCore, device: we
     put(core, "TRACE_LOST_PACKETS", 7 << 32)
     put(core, "THROTTLED", 8 << 32 | 1)
     put(core, "UPTIME", 9 << 32 | 2)
+    core.words[core.address("QUEUED_PACKETS")], core.words[core.address("SPACED_PACKETS")] = 1234, 56
     for q in range(4):
         counters = device.counters(q)
         for i, name in enumerate(queue_names):
@@ -440,6 +441,7 @@ def test_every_counter_is_read_from_its_own_registers(core: FakeCore, device: we
     for i, name in enumerate(core_names):
         assert getattr(totals, name) == weir.Count((1 << 60) + i, (1 << 61) + i)
     assert (totals.trace_lost, totals.throttled_ns, totals.uptime) == (7 << 32, 8 << 32 | 1, 9 << 32 | 2)
+    assert (totals.queued, totals.spaced) == (1234, 56)
 
 
 def test_a_core_without_jumbo_frames(register_map: RegisterFile) -> None:

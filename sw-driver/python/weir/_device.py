@@ -121,11 +121,13 @@ class CoreCounters:
     trace_lost: int
     throttled_ns: int
     uptime: int
+    queued: int
+    spaced: int
 
 
 @dataclass(frozen=True)
 class QueueLive:
-    """A queue as it stands; `average` in its unit, peaks since the last snapshot."""
+    """A queue as it stands; `average` in its unit, peaks between the last two snapshots."""
 
     bytes: int
     packets: int
@@ -138,7 +140,7 @@ class QueueLive:
 
 @dataclass(frozen=True)
 class CoreLive:
-    """The core as it stands; `free_cells_min` since the last snapshot, `generation` counts applies, `quiet`: nothing but
+    """The core as it stands; `free_cells_min` between the last two snapshots, `generation` counts applies, `quiet`: nothing but
     register accesses has moved for 32 cycles, and no deadline is near."""
 
     now_ns: int
@@ -153,7 +155,7 @@ class CoreLive:
 
 @dataclass(frozen=True)
 class State:
-    """Everything that is counted, of one instant, and the live values of just before it."""
+    """Everything that is counted, and the peaks, of one instant; the other live values are of just after it."""
 
     core: CoreCounters
     core_live: CoreLive
@@ -276,6 +278,8 @@ def _core_counters(c: Any) -> CoreCounters:
         trace_lost=c.trace_lost,
         throttled_ns=c.throttled_ns,
         uptime=c.uptime,
+        queued=c.queued,
+        spaced=c.spaced,
         **counts,
     )
 

@@ -101,7 +101,7 @@ def page(state: weir.State, policies: Mapping[int, str]) -> str:
     live: tuple[tuple[str, str, str], ...] = (
         ("queue_bytes", "bytes", "Bytes that wait."), ("queue_packets", "packets", "Packets that wait."),
         ("queue_average", "average", "The policy's average queue, in the queue's unit."),
-        ("queue_peak_bytes", "peak_bytes", "Most bytes since the last snapshot."),
+        ("queue_peak_bytes", "peak_bytes", "Most bytes between the last two snapshots."),
     )  # fmt: skip
     for metric, name, what in live:
         out.add(metric, "gauge", what, (({"queue": str(q)}, getattr(state.live[q], name)) for q in queues))
@@ -113,6 +113,8 @@ def page(state: weir.State, policies: Mapping[int, str]) -> str:
     )
     single: tuple[tuple[str, str, str, float], ...] = (
         ("free_cells", "gauge", "Free cells of the buffer.", state.core_live.free_cells),
+        ("queued_packets", "gauge", "Packets in all queues at the moment of the counters.", state.core.queued),
+        ("spaced_packets", "gauge", "Packets that wait for their spacing, no arrivals yet.", state.core.spaced),
         ("link_up", "gauge", "1 if the egress has a link.", int(state.core_live.link_up)),
         ("throttled_seconds_total", "counter", "Time that the shaper held a backlog.", state.core.throttled_ns / 1e9),
         ("trace_lost_total", "counter", "Trace records that nobody read in time.", state.core.trace_lost),

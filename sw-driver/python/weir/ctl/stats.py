@@ -143,6 +143,7 @@ def render(state: weir.State, queues: Sequence[int]) -> str:
         text.table(rows) + f"\n\ncore: received {core.rx.packets} packets ({said}), sent {core.tx.packets}; "
         f"{now.free_cells} cells free (least {now.free_cells_min}); link {'up' if now.link_up else 'DOWN'}; "
         f"held by the shaper {text.about_ns(core.throttled_ns)}"
+        + (f"; {core.spaced} wait for their spacing" if core.spaced else "")
         + (f"; {core.trace_lost} trace records lost" if core.trace_lost else "")
     )
 

@@ -583,6 +583,10 @@ class WeirCore(c: WeirConfig) extends Component {
     counters.io.traceLost := traceFifo.map(_.io.lost || ticking.lost).getOrElse(False)
     counters.io.throttled := schedule.io.throttled && shape.io.settled && !pathReset
     counters.io.now := nowNs
+    private val spaced = spacing.map(s => RegNext(s.io.held) init 0).getOrElse(U(0, 1 bits)).resize(c.countWidth)
+    counters.io.queued := backlog.io.held
+    counters.io.spaced := spaced
+    control.registers.io.heldPackets := backlog.io.held + spaced
     counters.io.snapshot := control.registers.io.snapshot
     counters.io.clear := pathReset
     counters.io.bus <> control.registers.io.counters
@@ -603,7 +607,6 @@ class WeirCore(c: WeirConfig) extends Component {
     val lowest = Reg(UInt(c.cellWidth bits)) init (c.cells - 1)
     when(freeList.io.count < lowest && !pathReset || registers.snapshot)(lowest := freeList.io.count)
     registers.freeCellsMin := lowest.resized
-    registers.heldPackets := backlog.io.held + spacing.map(s => RegNext(s.io.held) init 0).getOrElse(U(0, 1 bits)).resized
     for (q <- 0 until c.queues) {
       val live = registers.live(q)
       live.bytes := backlog.io.fill(q).bytes

@@ -7,10 +7,12 @@ import weir.csr.{ConfigWrite, Register, RegisterMap, Scaled}
 
 /** Adaptive RED: a tick per queue and interval moves max_p, and the slopes with it (docs/modules/ared.md).
   *
-  * A tick takes 62 cycles, one at a time, with one multiplier and one comparison; its result is written in one cycle, so that a request
-  * sees all of it or nothing. `slopes` is combinational from `queue`; it is valid once a tick has changed what the
-  * registers say. A tick that leaves max_p as it was puts the queue to rest until its average is stored again: only
-  * then could the next one change anything. At reset and after `renew` a queue starts anew, an interval before its tick.
+  * A tick that is due is carried out at the queue's next arrival, with the average that the arrival has left: in silence nothing
+  * moves, and no average is used that has not decayed. At reset and after `renew` the registers' max_p counts, and an
+  * interval begins with the next arrival.
+  *
+  * A look at an arrival takes 3 cycles, a tick 59, one at a time, with one multiplier and one comparison; its result is written in one
+  * cycle, so that a request sees all of it or nothing. `slopes` is combinational from `queue`; it is valid once a tick has been.
   */
 case class AdaptMaxP(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -25,7 +27,6 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val stored = slave(Flow(c.queueId))
     val queue = in(c.queueId)
     val slopes = master(Flow(Slopes()))
-    val wake = master(Flow(c.time))
     val busy = out Bool ()
     /** a queue is adaptive, or work goes on: not to stand still */
     val active = out Bool ()
@@ -50,7 +51,8 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
   }
 
   val results = Mem(Slopes(), c.queues max 2)
-  val deadlines = Mem(c.time, c.queues max 2)
+  /** when the interval of each queue began */
+  val begins = Mem(c.time, c.queues max 2)
 
   val state = new Area {
     /** queues whose POLICY says ared */
@@ -66,14 +68,10 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val renew = io.renew | PerQueue.select(c.queues, io.config.valid, io.config.queue)
     /** `results` holds the queue's max_p */
     val adapted = Reg(Bits(c.queues bits)) init 0
-    /** the deadline is to start anew */
+    /** an interval is to begin */
     val renewed = Reg(Bits(c.queues bits)) init B(c.queues bits, default -> True)
-    /** no tick before the next arrival */
-    val resting = Reg(Bits(c.queues bits)) init 0
-    /** an arrival has ended the rest */
-    val revived = Reg(Bits(c.queues bits)) init 0
-    /** a deadline starts anew, or the earliest is that of a queue that runs another policy now */
-    val pending = Bool()
+    /** there was an arrival: is a tick due? */
+    val asked = Reg(Bits(c.queues bits)) init 0
   }
   import state._
 
@@ -81,96 +79,28 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
   io.slopes.payload := results.readAsync(io.queue)
 
   object Phase extends SpinalEnum {
-    val scan, idle, tick = newElement()
+    val idle, look, tick = newElement()
   }
   val phase = RegInit(Phase.idle)
   val queue = Reg(c.queueId) init 0
   val moving = phase =/= Phase.idle
   val word = words.read(queue, moving)
-  /** in the next cycle a queue's scan, or a tick, is in step 0 */
-  val scanStarts, tickStarts = False
-  private val scanSteps = new Steps(scanStarts, AdaptMaxP.scanSteps)
+  /** in the next cycle a look, or a tick, is in step 0 */
+  val lookStarts, tickStarts = False
+  private val lookSteps = new Steps(lookStarts, AdaptMaxP.lookSteps)
   private val tickSteps = new Steps(tickStarts, AdaptMaxP.tickSteps)
-  private def scanning(n: Int): Bool = scanSteps(n + 1)
+  private def looking(n: Int): Bool = lookSteps(n + 1)
   private def ticking(n: Int): Bool = tickSteps(n + 1)
-  /** in the next cycle a product begins; in this one what follows the last */
-  private val multiplyStarts, endStarts = Bool()
+  /** in the next cycle a product begins */
+  private val multiplyStarts = Bool()
   private val multiplySteps = new Steps(multiplyStarts, 6)
-  private val endSteps = new Steps(endStarts, 3)
   private def multiplying(n: Int): Bool = multiplySteps(n + 1)
-  private def ending(n: Int): Bool = endSteps(n)
-  private def interval(word: UInt): UInt =
-    Mux(word < AdaptMaxP.leastNs, U(AdaptMaxP.leastNs, 32 bits), word)
-
-  /** Times, shared by scan and tick, and while neither is at work: then `queue` is the one with the earliest deadline. */
-  val time = new Area {
-    val stored = deadlines.readAsync(queue)
-    val intervalNs = Reg(UInt(32 bits))
-    val deadline = Reg(c.time)
-    val soon = Reg(c.time)
-    val passed = Reg(Bool())
-    when(phase === Phase.idle || scanning(0) || ending(0))(deadline := stored)
-    when(phase === Phase.idle || scanning(1) || ending(2))(passed := !(io.nowNs - deadline).msb)
-    when(scanning(2) || ending(0))(intervalNs := interval(word))
-    when(scanning(3) || ending(1))(soon := io.nowNs + intervalNs)
-    when(ending(1))(deadline := deadline + intervalNs)
-  }
-  import time._
-
-  /** Looks for the earliest deadline, queue by queue, and starts those that have none. */
-  val scan = new Area {
-    val best, next = Reg(c.time)
-    val earliest = Reg(c.queueId) init 0
-    val found = RegInit(False)
-    val anew, again, better = Reg(Bool())
-    val last = queue === c.queues - 1
-    when(scanning(0)) {
-      words.ask("ARED_INTERVAL")
-      anew := PerQueue.bit(renewed, queue)
-      again := PerQueue.bit(revived, queue)
-      for (q <- 0 until c.queues) when(queue === q) {
-        renewed(q) := renewed(q) && !runs(q)
-        revived(q) := False
-      }
-    }
-    private val restarts = Mux(phase === Phase.tick, passed, anew || again && passed)
-    private val starting = restarts ? soon | deadline
-    when(scanning(4))(next := starting)
-    deadlines.write(queue, starting, scanning(4) || ending(3))
-    when(scanning(5))(better := !found || (next - best).msb)
-    when(scanning(6)) {
-      when(PerQueue.bit(runs & ~resting, queue) && better) {
-        best := next
-        earliest := queue
-        found := True
-      }
-      queue := queue + 1
-      when(last)(phase := Phase.idle) otherwise (scanStarts := True)
-    }
-    pending := (runs & (renewed | revived)).orR || found && !PerQueue.bit(runs, earliest)
-    /** idle for so long that `passed` is of the earliest deadline */
-    val settled = Reg(Bits(3 bits)) init 0
-    settled := (settled ## True).resize(3)
-    when(phase =/= Phase.idle)(settled := 0)
-    when(phase === Phase.idle) {
-      queue := earliest
-      when(pending) {
-        phase := Phase.scan
-        scanStarts := True
-        queue := 0
-        found := False
-      } elsewhen (found && passed && settled.msb) {
-        phase := Phase.tick
-        tickStarts := True
-      }
-    }
-  }
 
   /** One tick: the new max_p. Each word that comes is compared with one number, and the lesser or the greater of both taken. */
   val adapt = new Area {
     val nowNs = Reg(c.time)
     val average = Reg(UInt(43 bits))
-    val isAdapted, above, below, canRise, canFall, changed, touched = Reg(Bool())
+    val isAdapted, above, below, canRise, canFall = Reg(Bool())
     /** max_p, the one before the tick to begin with */
     val maxP, change = Reg(UInt(32 bits))
     val sum = Reg(UInt(33 bits))
@@ -181,9 +111,6 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val chosen = UInt(32 bits)
     private val takesNumber = CombInit(less)
     chosen := takesNumber ? number(32 downto 1) | word
-    /** an arrival has stored an average that the tick does not know */
-    val touch = io.stored.valid && io.stored.payload === queue
-    when(touch)(touched := True)
     def compare(value: UInt): Unit = number := value.resize(33) @@ U(0, 1 bit)
     when(ticking(0)) {
       words.ask("RED_MAXP")
@@ -191,7 +118,6 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
       average := PerQueue(io.averages, queue)
       compare(results.readAsync(queue).maxP)
       isAdapted := PerQueue.bit(adapted, queue)
-      touched := touch
     }
     when(ticking(1))(words.ask("ARED_HIGH"))
     when(ticking(2)) {
@@ -235,10 +161,47 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     when(ticking(17)) {
       takesNumber := !less
       when(!above && below && canFall)(maxP := chosen)
-      changed := above ? (canRise && change =/= 0) | (below && canFall)
     }
   }
   import adapt._
+
+  /** The queue whose turn it is, if it has been asked for, and whether its interval is over. Times are modular in 2^48 ns: after a silence of
+    * a multiple of that, and less than an interval, the tick comes up to an interval late.
+    */
+  val look = new Area {
+    val since = Reg(c.time)
+    private val next = (queue === c.queues - 1) ? U(0, c.queueWidth bits) | queue + 1
+    def turn(): Unit = {
+      phase := Phase.idle
+      queue := next
+    }
+    private val restarts = looking(2) && PerQueue.bit(renewed, queue)
+    private val due = !adapt.less && since(47 downto log2Up(AdaptMaxP.leastNs)).orR
+    when(phase === Phase.idle && asked.orR) {
+      when(PerQueue.bit(asked, queue)) {
+        phase := Phase.look
+        lookStarts := True
+      } otherwise (queue := next)
+    }
+    when(looking(0)) {
+      words.ask("ARED_INTERVAL")
+      since := io.nowNs - begins.readAsync(queue)
+    }
+    when(looking(1))(adapt.compare((since(47 downto 32) =/= 0) ? U(BigInt(1) << 32, 33 bits) | since(31 downto 0).resize(33)))
+    when(looking(2)) {
+      when(!restarts && due) {
+        phase := Phase.tick
+        tickStarts := True
+      } otherwise turn()
+    }
+    begins.write(queue, io.nowNs, restarts || ticking(0))
+    for (q <- 0 until c.queues) {
+      when(looking(0) && queue === q)(asked(q) := False)
+      when(io.stored.valid && io.stored.payload === q)(asked(q) := True)
+      when(!runs(q))(asked(q) := False)
+      when(restarts && queue === q)(renewed(q) := False)
+    }
+  }
 
   /** The multiplier, 16 × 18 bits a cycle, and the shift that normalises: a product of max_p and DECREASE, then two of
     * a probability and a scaled number.
@@ -293,7 +256,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
       exponent := factor(29 downto 24)
       left := AdaptMaxP.shifts
     }
-    when(left === 2)(when(second)(words.ask("ARED_INTERVAL")) otherwise (words.ask("ARED_GENTLE")))
+    when(left === 2 && !second)(words.ask("ARED_GENTLE"))
     val scaled = Scaled()
     scaled.mantissa := normal(49 downto 32)
     scaled.exponent := exponent
@@ -307,7 +270,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
       slope := product.scaled
       product.second := True
     }
-    endStarts := product.normalised && product.second
+    val ends = product.normalised && product.second
     /** What came before this cycle makes the tick void; what comes in it goes before the tick's results below, and is told by `renew`: it comes from
       * afar.
       */
@@ -317,36 +280,20 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     result.slope := slope
     result.gentleSlope := product.scaled
     // nobody looks at what is written of a void tick: the queue is not adapted
-    results.write(queue, result, ending(0))
-    for (q <- 0 until c.queues) when(queue === q) {
-      when(ending(0) && !void)(adapted(q) := True)
-      when(ending(3) && !void)(resting(q) := !changed && !touched && !touch)
-    }
-    when(ending(3)) {
-      phase := Phase.scan
-      scanStarts := True
-      queue := 0
-      scan.found := False
-    }
+    results.write(queue, result, ends)
+    when(ends)(look.turn())
     for (q <- 0 until c.queues) {
-      when(io.stored.valid && io.stored.payload === q && resting(q)) {
-        resting(q) := False
-        revived(q) := True
-      }
+      when(ends && !void && queue === q)(adapted(q) := True)
       when(renew(q)) {
         adapted(q) := False
         renewed(q) := True
-        resting(q) := False
-        revived(q) := False
       }
     }
   }
 
-  io.wake.valid := scan.found && !moving
-  io.wake.payload := scan.best
-  io.busy := moving || pending
-  io.active := runs.orR || moving || pending || scan.found
-  io.tick.valid := ending(0) && !PerQueue.bit(renewed | renew, queue)
+  io.busy := moving || asked.orR
+  io.active := runs.orR || moving
+  io.tick.valid := finish.ends && !PerQueue.bit(renewed | renew, queue)
   io.tick.queue := queue
   io.tick.policy := RedFamily.Ared.id
   io.tick.nowNs := nowNs
@@ -357,13 +304,13 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
 }
 
 object AdaptMaxP {
-  /** the shortest interval: the ticks of eight queues, 62 cycles and a scan of 56 each, take less */
+  /** the shortest interval, ns, a power of two: the looks and ticks of eight queues take less */
   val leastNs = 16384
   /** A step of the shift that normalises goes that far, or by one; steps for the farthest, 63. */
   private val distance = 8
   private val shifts = 14
-  /** steps of a queue's scan, and of a tick up to the new max_p */
-  val scanSteps = 7
+  /** steps of a look, and of a tick up to the new max_p */
+  val lookSteps = 3
   val tickSteps = 18
   /** as a register holds it */
   private def word(number: Scaled): Bits = B(0, 2 bits) ## number.exponent ## B(0, 6 bits) ## number.mantissa

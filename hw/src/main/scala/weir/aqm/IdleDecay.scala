@@ -9,7 +9,7 @@ import weir.csr.{ConfigWrite, LiveWords}
   *
   * Latency: a hint at c0 is held from c12 on, until the next request or `emptied` of its queue, or until it is
   * withdrawn. An apply of the queue has it computed again, with the new words. Throughput: one hint a cycle. `factor` is
-  * combinational from `arrival.queue`. Idle times of 2^47 ns and more count as 0.
+  * combinational from `arrival.queue`. Idle times are modulo 2^48 ns.
   */
 case class IdleDecay(c: WeirConfig) extends Component {
   val io = new Bundle {
@@ -117,7 +117,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
   private val newer = io.hint.valid || again.counts && again.only
   last.at := (last.at & B(IdleDecay.stages bits, default -> !(io.withdraw || newer))).resize(IdleDecay.stages - 1) ## (newer && !again.joined)
 
-  /** i = max(0, now − idleSince) of each queue, sign still in bit 47: which queue it is comes late, and is chosen in the next cycle.
+  /** i = now − idleSince of each queue: which queue it is comes late, and is chosen in the next cycle.
     * What `emptied` and an arrival change counts for `again` too: if they are of its queue, it does not count.
     */
   val c0 = new Area {
@@ -135,21 +135,20 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val queue = Loaded(c, hinted, loads)
     val idleNs = PerQueue(Loaded(c, c0.idleNs, loads), queue)
     val rate = RedFamily.scaled(words("RED_IDLE_RATE", queue))
-    val product = new PartialProducts(idleNs(46 downto 0), rate.mantissa, moves(1))
+    val product = new PartialProducts(idleNs, rate.mantissa, moves(1))
   }
 
   /** i·Rm */
   val c2 = new Area {
     val queue = RegNextWhen(c1.queue, moves(1))
-    val negative = RegNextWhen(c1.idleNs.msb, moves(1))
     val exponent = RegNextWhen(c1.rate.exponent, moves(1))
-    val product = c1.product.sum(65, moves(2))
+    val product = c1.product.sum(66, moves(2))
   }
 
   /** min((i·Rm) >> Re, 2^22 − 1); the bound is 2^22 − 2, corrected in c4 */
   val c3 = new Area {
     val queue = RegNextWhen(c2.queue, moves(2))
-    val product = RegNextWhen(c2.negative ? U(0, 65 bits) | c2.product, moves(2))
+    val product = RegNextWhen(c2.product, moves(2))
     val exponent = RegNextWhen(c2.exponent, moves(2))
     val slots = Meaningful(moves(3))(ShiftSaturate(product, exponent, 22))
     val decay = (words("RED_DECAY_HI", queue) ## words("RED_DECAY_LO", queue)).asUInt

@@ -67,9 +67,7 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
     adapt.io.queue := red.io.adaptedQueue
     red.io.adapted << adapt.io.slopes
     adaptEnable := RegNext(io.copying || adapt.io.active) init True
-    io.wake << adapt.io.wake
     io.busy := adapt.io.busy
-    io.turning := adaptEnable
     io.tick << adapt.io.tick
   }
 }

@@ -39,6 +39,8 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     /** the shaper holds a backlog */
     val throttled = in(Bool())
     val now = in(c.time)
+    /** packets in the queues; packets that wait for their spacing */
+    val queued, spaced = in(c.count)
     val snapshot = in(Bool())
     val snapshotBusy = out(Bool())
     val clear = in(Bool())
@@ -214,6 +216,8 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     }
     val throttled = counter(RegNext(held) init False, passed)
     val uptime = counter(Delay(True, 2, init = False), U(1))
+    /** as they were in the cycle of the pulse: the counters hold its events three cycles later */
+    val packets = Delay(io.spaced.resize(32) @@ io.queued.resize(32), 3)
   }
 
   /** The core's counters in 64 bits, and their copy. */
@@ -229,10 +233,12 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     val uptimeRow = block.size + 1
     /** rows that read 0 */
     val empty = block.indices.filter(block(_).isEmpty)
+    /** there is a place where nothing else is */
+    val heldRow = empty.head
 
-    val unit = Totals(block.map(_.map(t => widthOf(t.live))), steady = 2, inLuts = c.lutTotals)
+    val unit = Totals(block.map(_.map(t => widthOf(t.live))), steady = Seq(throttledRow, uptimeRow, heldRow), inLuts = c.lutTotals)
     for ((port, tally) <- unit.io.tallies.zip(block.flatten)) port := tally.live
-    unit.io.whole := Vec(time.throttled, time.uptime)
+    unit.io.whole := Vec(time.throttled, time.uptime, time.packets)
     unit.io.capture := moment.copied
     unit.io.imminent := moment.takes || moment.take || moment.copied
     unit.io.clear := moment.clear
@@ -261,14 +267,16 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
 
       val isThrottled = word === 0x10c / 4 || word === 0x110 / 4
       val isUptime = word(7 downto 1) === 0x118 / 8
+      val isHeld = word(7 downto 1) === 0x120 / 8
       val isRow = line >= 0x20 && line < 0x20 + totals.lines
 
       private def decoded[T <: Data](value: T): T = RegNextWhen(value, state === State.decode)
-      val core = decoded(inCore && (isThrottled || isUptime || isRow))
+      val core = decoded(inCore && (isThrottled || isUptime || isHeld || isRow))
       private val rowNext = UInt(log2Up(totals.uptimeRow + 1) bits)
       rowNext := word(5 downto 1).resized
       when(isThrottled) { rowNext := totals.throttledRow }
       when(isUptime) { rowNext := totals.uptimeRow }
+      when(isHeld) { rowNext := totals.heldRow }
       val row = decoded(rowNext)
       val empty = decoded(inCore && isRow && totals.empty.map(rowNext === _).orR)
       val arrival = decoded(inQueue && line >= 0x20 && line < 0x20 + Arrival.kinds)

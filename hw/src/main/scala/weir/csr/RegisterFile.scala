@@ -174,12 +174,14 @@ case class RegisterFile(c: WeirConfig) extends Component {
       when(decode.core && decode.coreHit("NOW_LO") && !request.write)(nowHigh := io.now(47 downto 32).asBits)
     }
 
+    /** Since the snapshot before this one, or the reset: the peaks themselves start anew with both. */
+    private def peak(value: UInt): Bits = RegNextWhen(value.asBits, io.snapshot || io.resetting, B(0, widthOf(value) bits))
     private def constants = coreRegisters.filter(_.kind == Kind.Constant).map(r => r.name -> B(r.reset.of(c), 32 bits))
     private def status = Seq(io.statusLinkUp, io.resetting, io.quiet, io.snapshotBusy, applyPending)
     private def coreLive: Seq[(String, Bits)] = Seq(
       "STATUS" -> status.asBits(), "GENERATION" -> generation.count.asBits,
       "NOW_LO" -> io.now(31 downto 0).asBits, "NOW_HI" -> nowHigh
-    ) ++ traceLevel ++ Seq("FREE_CELLS" -> io.freeCells.asBits, "FREE_CELLS_MIN" -> io.freeCellsMin.asBits,
+    ) ++ traceLevel ++ Seq("FREE_CELLS" -> io.freeCells.asBits, "FREE_CELLS_MIN" -> peak(io.freeCellsMin),
       "HELD_PACKETS" -> io.heldPackets.asBits)
     private def traceLevel: Seq[(String, Bits)] = if (c.trace) Seq("TRACE_LEVEL" -> io.traceLevel.asBits) else Nil
     private def traceData: Seq[(Bool, Seq[(Bool, Bits)])] =
@@ -188,7 +190,7 @@ case class RegisterFile(c: WeirConfig) extends Component {
       "LIVE_BYTES" -> live.bytes.asBits, "LIVE_PACKETS" -> live.packets.asBits,
       "LIVE_FRAMES" -> live.frames.asBits, "LIVE_CELLS" -> live.cells.asBits,
       "LIVE_AVERAGE" -> live.average(42 downto 11).asBits,
-      "PEAK_BYTES" -> live.peakBytes.asBits, "PEAK_PACKETS" -> live.peakPackets.asBits)
+      "PEAK_BYTES" -> peak(live.peakBytes), "PEAK_PACKETS" -> peak(live.peakPackets))
     private def withHits(hit: Map[String, Bool], words: Seq[(String, Bits)]) =
       words.map { case (name, word) => hit(name) -> word.resize(32) }
 

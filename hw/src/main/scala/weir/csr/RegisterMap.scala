@@ -115,10 +115,12 @@ object RegisterMap {
 
   private val coreState = Seq(
     live("FREE_CELLS", 0x100, 32, "free cells"),
-    live("FREE_CELLS_MIN", 0x104, 32, "least free cells since the last snapshot"),
+    live("FREE_CELLS_MIN", 0x104, 32, "least free cells between the last two snapshots"),
     live("HELD_PACKETS", 0x108, 32, "packets in all queues, and those that wait for their spacing")
   ) ++ wide("THROTTLED", 0x10C, "ns with a backlog held by the shaper") ++
-    wide("UPTIME", 0x118, "cycles since reset") ++
+    wide("UPTIME", 0x118, "cycles since reset") ++ Seq(
+      Register("QUEUED_PACKETS", 0x120, ReadOnly, Counter, description = "packets in all queues, at the snapshot"),
+      Register("SPACED_PACKETS", 0x124, ReadOnly, Counter, description = "packets that wait for their spacing, at the snapshot")) ++
     counter("RX", 0x200, "arrived from the wire") ++ counter("TX", 0x210, "sent") ++
     counter("BAD", 0x220, "marked bad by the MAC") ++ counter("RUNT", 0x230, "shorter than 14 bytes") ++
     counter("OVERSIZE", 0x240, "longer than MAX_FRAME") ++
@@ -171,8 +173,8 @@ object RegisterMap {
     live("LIVE_FRAMES", 0x108, 32, "frames in the queue"),
     live("LIVE_CELLS", 0x10C, 32, "cells of the queue"),
     live("LIVE_AVERAGE", 0x110, 32, "average in the queue's unit, UQ21.11"),
-    live("PEAK_BYTES", 0x114, 32, "most bytes since the last snapshot"),
-    live("PEAK_PACKETS", 0x118, 32, "most packets since the last snapshot")
+    live("PEAK_BYTES", 0x114, 32, "most bytes between the last two snapshots"),
+    live("PEAK_PACKETS", 0x118, 32, "most packets between the last two snapshots")
   ) ++ Seq("IN_NOT_ECT" -> "arrivals, Not-ECT", "IN_ECT1" -> "arrivals, ECT(1)", "IN_ECT0" -> "arrivals, ECT(0)",
     "IN_CE" -> "arrivals, CE", "EARLY" -> "dropped by chance", "FORCED" -> "dropped by the policy for certain",
     "OVERFLOW" -> "dropped at a hard limit", "MARKED" -> "CE marked", "ALREADY_CE" -> "selected, but CE already",

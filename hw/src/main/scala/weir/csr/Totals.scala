@@ -19,17 +19,18 @@ import spinal.lib._
   *
   * Reset and `clear`: tallies are 0, and the next complete sweep takes all totals for 0.
   * @param places rows of the RAM: what is copied, and None where there is nothing
-  * @param steady rows of 64 bits behind them that count on their own and are only copied
+  * @param steady rows of 64 bits, where `places` has nothing or behind it, that count on their own and are only copied
   * @param inLuts the RAM is made of LUTs
   */
-case class Totals(places: Seq[Option[Int]], steady: Int, inLuts: Boolean = false) extends Component {
-  private val rowWidth = log2Up(places.size + steady)
+case class Totals(places: Seq[Option[Int]], steady: Seq[Int], inLuts: Boolean = false) extends Component {
   private val swept = places.indices.filter(places(_).isDefined)
-  private val copied = swept ++ (places.size until places.size + steady)
+  private val copied = (swept ++ steady).sorted
+  require(copied.distinct == copied)
+  private val rowWidth = log2Up(copied.last + 1)
 
   val io = new Bundle {
     val tallies = swept.map(row => in(UInt(places(row).get bits)))
-    val whole = in(Vec(UInt(64 bits), steady))
+    val whole = in(Vec(UInt(64 bits), steady.size))
     /** pulse: the copy is to be what counts in this cycle; legal while `copying` is low */
     val capture = in(Bool())
     /** `capture` comes in this cycle or within two */
@@ -72,7 +73,8 @@ case class Totals(places: Seq[Option[Int]], steady: Int, inLuts: Boolean = false
     when(running) {
       phase := phase + 1
       when(phase === 3) {
-        row := Vec((0 until 1 << rowWidth).map(here => U(copied.find(_ > here).getOrElse(0), rowWidth bits)))(row)
+        def next(rows: Seq[Int]) = Vec((0 until 1 << rowWidth).map(here => U(rows.find(_ > here).getOrElse(0), rowWidth bits)))(row)
+        row := copying ? next(copied) | next(swept)
         when(row === (copying ? U(copied.last, rowWidth bits) | U(swept.last, rowWidth bits))) {
           running := False
           fresh := False
@@ -111,7 +113,7 @@ case class Totals(places: Seq[Option[Int]], steady: Int, inLuts: Boolean = false
     sum := stage(ahead)
     again := stage(sum)
     sweep.draining := found || taken || ahead || sum
-    private def valueOf(row: Int): UInt = if (row < places.size) held.tallies(swept.indexOf(row)) else held.whole(row - places.size)
+    private def valueOf(row: Int): UInt = if (steady.contains(row)) held.whole(steady.indexOf(row)) else held.tallies(swept.indexOf(row))
     private def word(value: UInt, high: Boolean): Option[UInt] = {
       val width = widthOf(value)
       if (!high) Some(value.resize(width min 32)) else if (width > 32) Some(value(width - 1 downto 32)) else None
@@ -169,7 +171,7 @@ case class Totals(places: Seq[Option[Int]], steady: Int, inLuts: Boolean = false
 
 object Totals {
   /** cycles */
-  def reach(rows: Int): Int = 8 * rows + 24
+  def reach(rows: Int): Int = 8 * rows + 28
 
   /** Bits of a tally that is one of so many.
     *
