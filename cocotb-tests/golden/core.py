@@ -550,10 +550,10 @@ class Core:
             self.report.idle += kept[0][0].setup.policy == RED
         idle.request(r.queue, r.at, held_packets == 0)
         if r.cause != OVERFLOW:
-            for held, amount in ((backlog, r.length), (self.cells[r.queue], cells_of(r.length))):
-                held.add("enter", r.at, amount)
+            for changes_of, amount in ((backlog, r.length), (self.cells[r.queue], cells_of(r.length))):
+                changes_of.add("enter", r.at, amount)
                 if r.action == DROP:
-                    held.add("refund", r.at + COMMIT - self.early, amount)
+                    changes_of.add("refund", r.at + COMMIT - self.early, amount)
         self.report.arrivals += 1
         self.report.counters.arrival(r.queue, r.length, r.ecn, r.action, r.cause)
         names = {0: "accepted", 1: "marked", 2: "dropped"}
