@@ -129,6 +129,7 @@ class Bench(bench_red_policy.Bench):
         #: cycles of averages whose arrivals have not been looked at for sure
         self.looks: list[deque[int]] = [deque() for _ in range(QUEUES)]
         self.copying = 1
+        self.told: tuple[int, ...] | None = None
         self.renewing: set[int] = set()
         self.ticks: list[tuple[int, int, int]] = []
 
@@ -181,6 +182,11 @@ class Bench(bench_red_policy.Bench):
         self.times.append(self.now)
         self.history.append(self.elapsed)
         renewing = self.renewing | {q for q in range(QUEUES) if clear >> q & 1}
+        if self.told:
+            dut = self.dut
+            stands = (int(getattr(dut, f"tick_payload_words_{i}").value) for i in range(4))
+            assert self.told == (int(dut.tick_payload_queue.value), *stands), "what a tick tells stands for another cycle"
+            self.told = None
         if int(self.dut.tick_valid.value):
             self._tick(renewing)
         for q in renewing:
@@ -211,6 +217,7 @@ class Bench(bench_red_policy.Bench):
     def _tick(self, renewing: set[int]) -> None:
         dut = self.dut
         q = int(dut.tick_payload_queue.value)
+        self.told = q, *(int(getattr(dut, f"tick_payload_words_{i}").value) for i in range(4))
         if q in renewing:
             return
         assert self.policies[q] == ARED, f"cycle {self.n}: a tick of queue {q}, policy {self.policies[q]}"

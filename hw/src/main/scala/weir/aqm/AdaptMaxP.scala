@@ -171,17 +171,15 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
   val look = new Area {
     val since = Reg(c.time)
     private val next = (queue === c.queues - 1) ? U(0, c.queueWidth bits) | queue + 1
-    def turn(): Unit = {
-      phase := Phase.idle
-      queue := next
-    }
     private val restarts = looking(2) && PerQueue.bit(renewed, queue)
     private val due = !adapt.less && since(47 downto log2Up(AdaptMaxP.leastNs)).orR
+    // what a tick tells stands for another cycle, `queue` too
     when(phase === Phase.idle && asked.orR) {
-      when(PerQueue.bit(asked, queue)) {
+      queue := next
+      when(PerQueue.bit(asked, next)) {
         phase := Phase.look
         lookStarts := True
-      } otherwise (queue := next)
+      }
     }
     when(looking(0)) {
       words.ask("ARED_INTERVAL")
@@ -189,10 +187,11 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     }
     when(looking(1))(adapt.compare((since(47 downto 32) =/= 0) ? U(BigInt(1) << 32, 33 bits) | since(31 downto 0).resize(33)))
     when(looking(2)) {
+      phase := Phase.idle
       when(!restarts && due) {
         phase := Phase.tick
         tickStarts := True
-      } otherwise turn()
+      }
     }
     begins.write(queue, io.nowNs, restarts || ticking(0))
     for (q <- 0 until c.queues) {
@@ -281,7 +280,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     result.gentleSlope := product.scaled
     // nobody looks at what is written of a void tick: the queue is not adapted
     results.write(queue, result, ends)
-    when(ends)(look.turn())
+    when(ends)(phase := Phase.idle)
     for (q <- 0 until c.queues) {
       when(ends && !void && queue === q)(adapted(q) := True)
       when(renew(q)) {
