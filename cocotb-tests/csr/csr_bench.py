@@ -172,7 +172,7 @@ class Bench:
             "PARAMS": 64 << 8 | b.queues, "CELLS": b.cells, "DESCRIPTORS": b.descriptors, "CLOCK_HZ": 156250000,
             "CELL_BYTES": 64, "STATUS": live["statusLinkUp"], "GENERATION": 0, "NOW_LO": live["now"] & 0xFFFFFFFF,
             "NOW_HI": live["now"] >> 32, "FREE_CELLS": live["freeCells"],
-            "FREE_CELLS_MIN": self.peaks.get("freeCellsMin", 0), "HELD_PACKETS": live["heldPackets"],
+            "FREE_CELLS_MIN": self.peaks.get("freeCellsMin", b.cells - 1), "HELD_PACKETS": live["heldPackets"],
         }[name]  # fmt: skip
 
     # Accesses of the host.

@@ -121,7 +121,7 @@ def test_drops_what_arithmetic_drops(kind: str, limits: str) -> None:
     for at_ns, length in frames:
         core.send(udp_frame(length, 0, NOT_ECT), at_ns=base + at_ns)
     core.run_idle()
-    live = core.device.live(0)  # before a snapshot, which restarts the peaks
+    live = core.device.state().live[0]
     records = core.trace()
     arrivals = records[records["kind"] == trace.ARRIVAL]
     got = [

@@ -199,7 +199,7 @@ def test_a_full_buffer_drops_jumbo_frames_whole(seed: int) -> None:
     for jumbo in jumbos:
         core.send(jumbo, core.now_ns)
     core.run_idle()
-    live = core.device.core_live()
+    live = core.device.state().core_live
     assert live.free_cells == core.device.capabilities.cells - 1 and live.free_cells_min < 200
     out = [f.data for f in core.recv()]
     lost, at = 0, 0

@@ -7,11 +7,11 @@ import weir.csr.{ConfigWrite, Register, RegisterMap, Scaled}
 
 /** Adaptive RED: a tick per queue and interval moves max_p, and the slopes with it (docs/modules/ared.md).
   *
-  * A tick that is due is carried out at the queue's next arrival, with the average that the arrival has left: in silence nothing
-  * moves, and no average is used that has not decayed. At reset and after `renew` the registers' max_p counts, and an
+  * A tick that is due is carried out at the queue's next arrival, with the average that the arrival has left; if it found its
+  * queue empty, that has decayed. In silence nothing moves. At reset and after `renew` the registers' max_p counts, and an
   * interval begins with the next arrival.
   *
-  * A look at an arrival takes 3 cycles, a tick 59, one at a time, with one multiplier and one comparison; its result is written in one
+  * A look at an arrival takes 3 cycles and one to choose its queue, a tick 59, one at a time, with one multiplier and one comparison; its result is written in one
   * cycle, so that a request sees all of it or nothing. `slopes` is combinational from `queue`; it is valid once a tick has been.
   */
 case class AdaptMaxP(c: WeirConfig) extends Component {

@@ -175,13 +175,14 @@ case class RegisterFile(c: WeirConfig) extends Component {
     }
 
     /** Since the snapshot before this one, or the reset: the peaks themselves start anew with both. */
-    private def peak(value: UInt): Bits = RegNextWhen(value.asBits, io.snapshot || io.resetting, B(0, widthOf(value) bits))
+    private def peak(value: UInt, first: Int = 0): Bits =
+      RegNextWhen(value.asBits, io.snapshot || io.resetting, B(first, widthOf(value) bits))
     private def constants = coreRegisters.filter(_.kind == Kind.Constant).map(r => r.name -> B(r.reset.of(c), 32 bits))
     private def status = Seq(io.statusLinkUp, io.resetting, io.quiet, io.snapshotBusy, applyPending)
     private def coreLive: Seq[(String, Bits)] = Seq(
       "STATUS" -> status.asBits(), "GENERATION" -> generation.count.asBits,
       "NOW_LO" -> io.now(31 downto 0).asBits, "NOW_HI" -> nowHigh
-    ) ++ traceLevel ++ Seq("FREE_CELLS" -> io.freeCells.asBits, "FREE_CELLS_MIN" -> peak(io.freeCellsMin),
+    ) ++ traceLevel ++ Seq("FREE_CELLS" -> io.freeCells.asBits, "FREE_CELLS_MIN" -> peak(io.freeCellsMin, c.cells - 1),
       "HELD_PACKETS" -> io.heldPackets.asBits)
     private def traceLevel: Seq[(String, Bits)] = if (c.trace) Seq("TRACE_LEVEL" -> io.traceLevel.asBits) else Nil
     private def traceData: Seq[(Bool, Seq[(Bool, Bits)])] =
