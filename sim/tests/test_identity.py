@@ -82,7 +82,10 @@ def test_doctor_finds_packets_that_are_missing(off: int, state: str) -> None:
     device = weir.Device(SlowBus(core, 0, off))
     finding = _identity(device)
     assert finding.state == state, finding.what
-    assert finding.what.startswith("600 packets arrived") and f"600 left or {'were ' if off else ''}dropped" in finding.what
+    assert (
+        finding.what.startswith("600 packets arrived")
+        and f"600 left or {'were ' if off else ''}dropped" in finding.what
+    )
     assert device.core_counters().queued == off
 
 
