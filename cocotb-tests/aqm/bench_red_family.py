@@ -185,7 +185,9 @@ class Bench(bench_red_policy.Bench):
         if self.told:
             dut = self.dut
             stands = (int(getattr(dut, f"tick_payload_words_{i}").value) for i in range(4))
-            assert self.told == (int(dut.tick_payload_queue.value), *stands), "what a tick tells stands for another cycle"
+            assert self.told == (int(dut.tick_payload_queue.value), *stands), (
+                "what a tick tells stands for another cycle"
+            )
             self.told = None
         if int(self.dut.tick_valid.value):
             self._tick(renewing)
