@@ -418,6 +418,41 @@ def test_a_reset_gives_no_rates(every: FakeCore) -> None:
     assert stats.began_anew(before, device.state())
 
 
+def test_metrics_add_up_to_marked_as_tc_has_it(run: Any, every: FakeCore) -> None:
+    """Linux counts a packet that came CE and is selected as marked (net/sched/sch_red.c)."""
+    for name, value in (("MARKED", 3), ("HEAD_MARKED", 20), ("ALREADY_CE", 100)):
+        put(every, f"{name}_PACKETS", value, 1)
+        put(every, f"{name}_BYTES", value * 64, 1)
+    samples = dict(line.rsplit(" ", 1) for line in run("exporter", "--once")[1].splitlines() if line[0] != "#")
+    assert samples['weir_already_ce_packets_total{queue="1"}'] == "100"
+    assert samples['weir_already_ce_bytes_total{queue="1"}'] == "6400"
+    marked = [int(v) for k, v in samples.items() if k.startswith('weir_marked_packets_total{queue="1"')]
+    assert sorted(marked) == [3, 20] and "  marked 123 early" in run("-s", "queue", "show", 1)[1]
+
+
+def test_a_backlog_that_falls_is_no_reset(every: FakeCore) -> None:
+    """QUEUED_PACKETS and SPACED_PACKETS say what waits at the snapshot: they fall whenever more leaves than comes."""
+    device = weir.Device(every)
+    shown = {0: device.queue_show(0)}
+    for name, value in (("QUEUED_PACKETS", 300), ("SPACED_PACKETS", 9)):
+        every.words[every.address(name)] = value
+    before = device.state()
+    assert (before.core.queued, before.core.spaced) == (300, 9)
+    for name, value in (("QUEUED_PACKETS", 100), ("SPACED_PACKETS", 0)):
+        every.words[every.address(name)] = value
+    put(every, "NOW", 1_000_000)
+    put(every, "OUT_PACKETS", 200, 0)
+    put(every, "OUT_BYTES", 50000, 0)
+    after = device.state()
+    assert not stats.began_anew(before, after)
+    assert "400Mbit 200kp" in " ".join(stats.rates(before, after, [0]).split())
+    assert top.look(before, after, shown)["queues"][0]["out_bit_s"] == 400e6
+    put(every, "UPTIME", 5)
+    before = device.state()
+    put(every, "UPTIME", 4)
+    assert stats.began_anew(before, device.state())
+
+
 def test_top_says_a_size_as_limit_did(every: FakeCore) -> None:
     device = weir.Device(every)
     device.queue_replace(0, "red", limit="100KB", min="30KB", max="90KB")
