@@ -8,9 +8,8 @@
 
 static int unknown_key(int policy, const char *name)
 {
-	const char *called = weir_parameter_called(policy, name);
+	const char *of = weir_policy_of(policy)->info.name, *called = weir_parameter_called(policy, name);
 	struct weir_guess guess = { NULL, 0 };
-	struct weir_text here;
 	char known[300] = "";
 	size_t used = 0;
 	const struct weir_row *row;
@@ -19,11 +18,11 @@ static int unknown_key(int policy, const char *name)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", row->parameter.name);
 		weir_consider(&guess, name ? name : "", row->parameter.name);
 	}
-	here = weir_did_you_mean(&guess);
 	if (called)
-		snprintf(here.s, sizeof(here.s), ", it is %s here", called);
-	return weir_fail(WEIR_E_UNKNOWN, "%s has no parameter '%.30s'%s; it has %s", weir_policy_of(policy)->info.name,
-			 name ? name : "", here.s, known);
+		return weir_fail(WEIR_E_UNKNOWN, "%s has no parameter '%.30s', it is %s here", of, name, called);
+	if (guess.name)
+		return weir_fail(WEIR_E_UNKNOWN, "%s has no parameter '%.30s'%s", of, name, weir_did_you_mean(&guess).s);
+	return weir_fail(WEIR_E_UNKNOWN, "%s has no parameter '%.30s'; it has %s", of, name ? name : "", known);
 }
 
 /* Tells the policy, its base first, which parameter has been named. */

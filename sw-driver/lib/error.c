@@ -26,11 +26,15 @@ int weir_fail(int status, const char *format, ...)
 struct weir_text weir_show_value(double value)
 {
 	struct weir_text text;
+	char *plus;
 
 	if (value == floor(value) && fabs(value) < 1e15)
 		snprintf(text.s, sizeof(text.s), "%.0f", value);
 	else
 		snprintf(text.s, sizeof(text.s), "%.9g", value);
+	plus = strchr(text.s, '+');
+	if (plus) /* 1e20, as it is written by hand */
+		memmove(plus, plus + 1, strlen(plus));
 	return text;
 }
 
@@ -42,6 +46,7 @@ struct weir_text weir_show_amount(double value, const char *unit)
 	return full;
 }
 
+#define MOST_SCALED 1e12 /* thousandths of the largest unit, above which a value has no unit: ten digits tell no more */
 #define PLAIN_BYTES 1e8 /* below, bytes are as short as one with a suffix */
 
 /* Suffixes of values with this unit, the largest first. */
@@ -74,6 +79,8 @@ struct weir_text weir_show_bound(double value, const char *unit, double (*inward
 	while (fabs(value) < scale->factor * (1 - 1e-9) && scale[1].suffix)
 		scale++;
 	scaled = value / scale->factor * 1e3;
+	if (fabs(scaled) >= MOST_SCALED)
+		return weir_show_value(value);
 	scaled = fabs(scaled - round(scaled)) < 1e-6 ? round(scaled) : inwards(scaled);
 	snprintf(text.s, sizeof(text.s), "%.10g%s", scaled / 1e3, scale->suffix);
 	return text;

@@ -40,10 +40,12 @@ static bool of_family(int policy)
 static int check(const struct weir_mred *mred)
 {
 	if (!(mred->low >= 0 && mred->low <= 1))
-		return weir_fail(WEIR_E_RANGE, "mred low %.10g is out of range: allowed is 0 to 1; try %g", mred->low, LOW);
+		return weir_fail(WEIR_E_RANGE, "mred low %s is out of range: allowed is 0 to 1; try %s",
+				 weir_show_value(mred->low).s, weir_show_value(LOW).s);
 	if (!(mred->high >= mred->low && mred->high <= 1))
-		return weir_fail(WEIR_E_RANGE, "mred high %.10g is out of range: allowed is %.10g (low) to 1; try %g", mred->high,
-				 mred->low, fmax(mred->low, HIGH));
+		return weir_fail(WEIR_E_RANGE, "mred high %s is out of range: allowed is %s (low) to 1; try %s",
+				 weir_show_value(mred->high).s, weir_show_value(mred->low).s,
+				 weir_show_value(fmax(mred->low, HIGH)).s);
 	return WEIR_OK;
 }
 

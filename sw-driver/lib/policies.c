@@ -27,6 +27,8 @@ static const struct {
 	const char *flag;
 } aliases[] = {
 	{ "droptail", WEIR_POLICY_DROP_TAIL, NULL },
+	{ "taildrop", WEIR_POLICY_DROP_TAIL, NULL },
+	{ "tail-drop", WEIR_POLICY_DROP_TAIL, NULL },
 	{ "drop-front", WEIR_POLICY_DROP_TAIL, "front" },
 };
 
@@ -102,16 +104,19 @@ static int by_name(const char *name, const char **flag)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 					 policies[i]->info.name);
 	}
-	for (size_t i = 0; i < WEIR_LENGTH(aliases); i++)
+	for (size_t i = 0; i < WEIR_LENGTH(aliases); i++) {
 		if (!strcasecmp(name, aliases[i].name)) {
 			*flag = aliases[i].flag;
 			return aliases[i].policy;
 		}
+		weir_consider(&guess, name, aliases[i].name);
+	}
 	instead = instead_of(name);
 	if (instead)
 		return weir_fail(WEIR_E_UNKNOWN, "policy '%s' is not there; %s", name, instead);
-	return weir_fail(WEIR_E_UNKNOWN, "policy '%.40s' is not known%s; choose one of %s", name, weir_did_you_mean(&guess).s,
-			 known);
+	if (guess.name)
+		return weir_fail(WEIR_E_UNKNOWN, "policy '%.40s' is not known%s", name, weir_did_you_mean(&guess).s);
+	return weir_fail(WEIR_E_UNKNOWN, "policy '%.40s' is not known; choose one of %s", name, known);
 }
 
 int weir_policy_by_name(const char *name)

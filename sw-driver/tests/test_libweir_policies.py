@@ -413,7 +413,7 @@ REFUSED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("dt-ecn", {"limit": 5000, "threshold": 5001}, ["threshold 5001", "0 to 5000 bytes", "raise limit"]),
     ("dt-ecn", {"unit": "packets", "threshold": "5KB"}, ["threshold is given in bytes", "packets"]),
     ("dt-ecn", {"ecn": True}, ["dt-ecn has no parameter 'ecn'", "utilisation"]),
-    ("fn", {"Ws": 100}, ["fn has no parameter 'Ws', it is window here; it has unit, limit"]),
+    ("fn", {"Ws": 100}, ["fn has no parameter 'Ws', it is window here"]),
     ("fn", {"mu": 0}, ["'mu', it is capacity here"]),
     ("fn", {"q_weight_": 0.1}, ["fn has no parameter 'q_weight_'; it has"]),
     ("red", {"q_weight": 0.1}, ["'q_weight', it is weight here"]),

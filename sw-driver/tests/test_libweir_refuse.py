@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import weir
-from fake_core import FakeCore
+from fake_core import FakeCore, RegisterFile
 from weir._config import make_config
 from weir._ffi import ffi, lib
 
@@ -72,6 +73,49 @@ def test_a_value_that_makes_no_sense_is_refused_and_nothing_is_written(
         for part in said:
             assert part in refused.value.message
         assert not core.log
+
+
+#: What is far beyond every range, as it is typed for each kind.
+FAR = {"size": "gb", "amount": "gb", "rate": "gbit", "time": "s", "percent": "%", "count": "", "number": "%"}
+
+
+@pytest.mark.parametrize("policy", [policy.name for policy in weir.policies()])
+def test_a_refusal_says_a_number_as_people_write_it(register_map: RegisterFile, policy: str) -> None:
+    """1e20 or 100GB, never 1e+20: of every parameter of a queue."""
+    device = weir.Device(core := FakeCore(register_map, policies=tuple(p.name for p in weir.policies())))
+    for p in weir.policy_of(policy).parameters:
+        for number in ("3e13", "-3e13", "1e15", "1e20", "-1e20", "123456789e20", "1e200"):
+            for value in (number, number + FAR.get(p.kind, "")):
+                with pytest.raises(weir.WeirError) as refused:
+                    device.queue_replace(0, policy, **{"limit": "100KB", p.name: value})
+                assert p.name in refused.value.message and "e+" not in refused.value.message
+    assert not core.log
+
+
+def test_other_refusals_say_a_number_as_people_write_it(core: FakeCore, device: weir.Device) -> None:
+    device.queue_replace(0, "red", limit="100KB")
+    core.forget()
+    for number in (1e12, -1e12, 1e15, 1e20, -1e20, 1.25e200):
+        calls: dict[str, Callable[[], Any]] = {
+            "rate": lambda n=number: device.shape(n),
+            "burst": lambda n=number: device.shape("64kbit", n),
+            "overhead": lambda n=number: device.shape("64kbit", overhead=n),
+            "mpu": lambda n=number: device.shape("64kbit", mpu=n),
+            "mred low": lambda n=number: device.mred(0, n, 1),
+            "mred high": lambda n=number: device.mred(0, 0, n),
+            "spacing": lambda n=number: device.jumbo("split", spacing=n),
+            "jfet": lambda n=number: device.merge(0, "class", jfet=n),
+            "burst ": lambda n=number: weir.weight_from_burst(n, 10),
+        }
+        for name, call in calls.items():
+            with pytest.raises(weir.WeirError) as refused:
+                call()
+            assert name in refused.value.message and "e+" not in refused.value.message
+    assert not core.log
+    with pytest.raises(weir.WeirError, match="^rate 1e20 is out of range: allowed is 64kbit to 10Gbit; "):
+        device.shape(1e20)
+    with pytest.raises(weir.WeirError, match="^mred low 1000000000000 is out of range: allowed is 0 to 1; try 0.025$"):
+        device.mred(0, 1e12, 1)
 
 
 @pytest.mark.parametrize("queue", [4, 255, 2**32 - 1, 2**32, -1])

@@ -125,6 +125,20 @@ def test_change_changes_only_what_is_named(run: Any) -> None:
     assert shown(run, 2)["policy"] == "ared" and shown(run, 2)["interval"] == 1e6
 
 
+@pytest.mark.parametrize("name", ["droptail", "TailDrop", "tail-drop", "drop-front"])
+def test_other_names_of_drop_tail_are_taken(run: Any, name: str) -> None:
+    assert run("queue", "replace", 1, name, "limit", 5000) == (0, "", "")
+    assert (shown(run, 1)["policy"], shown(run, 1)["front"]) == ("drop-tail", name == "drop-front")
+    run("queue", "replace", 1, "drop-tail")
+    assert run("queue", "change", 1, name, "limit", 4000) == (0, "", "")
+    assert (shown(run, 1)["limit_bytes"], shown(run, 1)["front"]) == (4000, name == "drop-front")
+
+
+def test_help_as_json_has_every_policy(run: Any) -> None:
+    code, out, _ = run("-j", "queue", "help")
+    assert code == 0 and [p["name"] for p in json.loads(out)] == [p.name for p in weir.policies()]
+
+
 def test_del_is_a_queue_as_after_a_reset(run: Any, every: FakeCore) -> None:
     run("queue", "replace", 3, "pie", "target", "5ms", "reserve", 40)
     assert run("queue", "del", 3)[0] == 0
@@ -133,11 +147,20 @@ def test_del_is_a_queue_as_after_a_reset(run: Any, every: FakeCore) -> None:
 
 
 REFUSED = [
-    ("queue replace 0 rde", "policy 'rde' is not known, did you mean 'red'?; choose one of drop-tail"),
-    ("queue replace 0 red mim 3", "red has no parameter 'mim', did you mean 'min'?"),
-    ("queue replace 0 fn mu 3", "fn has no parameter 'mu', it is capacity here; it has"),
+    ("queue replace 0 rde", "policy 'rde' is not known, did you mean 'red'?\n"),
+    ("queue replace 0 blob", "policy 'blob' is not known; choose one of drop-tail, red"),
+    ("queue replace 0 tail_drop", "policy 'tail_drop' is not known, did you mean 'taildrop'?\n"),
+    ("queue change 0 rde", "policy 'rde' is not known, did you mean 'red'?\n"),
+    ("queue change 0 fq_codel", "policy 'fq_codel' is not there; no core has a queue per flow; codel is the same"),
+    ("queue change 0 tbf rate 1mbit", "policy 'tbf' is not there; the core's shaper does that"),
+    ("queue change 0 RED min 3", "queue 0 runs drop-tail, not red; write queue replace 0 red"),
+    ("queue change 0 limt 3", "drop-tail has no parameter 'limt', did you mean 'limit'?\n"),
+    ("queue change 0 target 3ms", "drop-tail has no parameter 'target'; it has unit, limit"),
+    ("queue change 0 droptail", "nothing to change is named; drop-tail has"),
+    ("queue replace 0 red mim 3", "red has no parameter 'mim', did you mean 'min'?\n"),
+    ("queue replace 0 fn mu 3", "fn has no parameter 'mu', it is capacity here\n"),
     ("queue replace 0 red adaptive bottom_ 3", "red has no parameter 'bottom_', "),
-    ("queue replace 0 red maxthresh 3", "red has no parameter 'maxthresh', it is max here; it has"),
+    ("queue replace 0 red maxthresh 3", "red has no parameter 'maxthresh', it is max here\n"),
     ("queue replace 0 red min", "min needs a value; it is"),
     ("queue replace 0 red min 3 min 4", "min is given twice"),
     ("queue replace 0 red min 90KB max 30KB", "min 92160 is out of range: allowed is 0 to 30719 bytes"),
@@ -154,8 +177,13 @@ REFUSED = [
     ("quee show", "verb 'quee' is not known, did you mean 'queue'?"),
     ("s", "verb 's' may be shape or split or"),
     ("-x", "option '-x' is not known"),
-    ("--jsn queue", "option '--jsn' is not known, did you mean '--json'?"),
+    ("--jsn queue", "option '--jsn' is not known, did you mean '--json'?\n"),
     ("queue show -d", "-d needs a value"),
+    ("-j class help", "help is text alone; leave -j out"),
+    ("-j shape help", "help is text alone; leave -j out"),
+    ("-j shape --help", "help is text alone; leave -j out"),
+    ("-j help class", "help is text alone; leave -j out"),
+    ("-j help", "help is text alone; leave -j out"),
     ("merge 0 class jfet 2s", "merge jfet 2s is out of range: allowed is 1ns to 1s"),
     ("merge 0 flow jfet 1us", "jfet"),
     ("match replace 16 10.0.0.0/8 class 1", "16"),
@@ -183,6 +211,11 @@ REFUSED = [
     # IEEE 802.3: 14 bytes of header, 802.1Q: 4 a tag; tc and ip count none of them in an MTU
     ("class mtu 1500", "max_frame the whole frame; write max_frame 1514, with a VLAN tag 1518, with two 1522"),
     ("class mtu 9216", "the largest MTU is 9202: write max_frame 9216"),
+    ("class mtu 9200", "max_frame the whole frame; write max_frame 9214\n"),
+    ("class mtu 9198", "write max_frame 9212, with a VLAN tag 9216\n"),
+    ("class mtu 40", "write max_frame 64, the least\n"),
+    ("class mtu 45", "write max_frame 64, with a VLAN tag 64, with two 67\n"),
+    ("class mtu 0 1500", "write max_frame 64, the least\n"),
     ("class mtu", "write max_frame 1514"),
     ("queue replace 0 codel mtu 1500", "codel has no parameter 'mtu', it is maxpacket here"),
     (
@@ -195,6 +228,8 @@ REFUSED = [
     # 2^32 - 1 ns at 1 Gbit/s and at 10: 536,870,911.9 and 5,368,709,118.75 bytes
     ("shape replace rate 1gbit burst 1e12", "burst 1000000000000 is out of range: allowed is 0 to 511.999MB"),
     ("shape replace rate 10gbit burst 6gb", "burst 6442450944 is out of range: allowed is 0 to 4.999GB"),
+    ("shape replace rate 1e20", "rate 1e20 is out of range: allowed is 64kbit to 10Gbit"),
+    ("queue replace 0 codel target 1e12", "target 1000000s is out of range: allowed is 1us to 4s"),
     ("shape replace rate 64kbit burst 34360", "burst 34360 is out of range: allowed is 0 to 34359 bytes"),
     ("queue replace 0 codel target 9s", "target 9s is out of range: allowed is 1us to 4s"),
     ("split on ethertype 0x0800", "belongs to IP or to VLAN tags"),
@@ -224,6 +259,7 @@ REFUSED = [
 def test_what_cannot_be_is_refused_before_anything_is_written(run: Any, every: FakeCore, line: str, said: str) -> None:
     code, out, err = run(*line.split())
     assert (code, out) == (2, "") and said in err
+    assert "?;" not in err and "e+" not in err
     assert not every.log
 
 
@@ -415,6 +451,41 @@ def test_a_reset_gives_no_rates(every: FakeCore) -> None:
     put(every, "SOJOURN3", 7, 0)
     before = device.state()
     put(every, "SOJOURN3", 1, 0)
+    assert stats.began_anew(before, device.state())
+
+
+def test_metrics_add_up_to_marked_as_tc_has_it(run: Any, every: FakeCore) -> None:
+    """Linux counts a packet that came CE and is selected as marked (net/sched/sch_red.c)."""
+    for name, value in (("MARKED", 3), ("HEAD_MARKED", 20), ("ALREADY_CE", 100)):
+        put(every, f"{name}_PACKETS", value, 1)
+        put(every, f"{name}_BYTES", value * 64, 1)
+    samples = dict(line.rsplit(" ", 1) for line in run("exporter", "--once")[1].splitlines() if line[0] != "#")
+    assert samples['weir_already_ce_packets_total{queue="1"}'] == "100"
+    assert samples['weir_already_ce_bytes_total{queue="1"}'] == "6400"
+    marked = [int(v) for k, v in samples.items() if k.startswith('weir_marked_packets_total{queue="1"')]
+    assert sorted(marked) == [3, 20] and "  marked 123 early" in run("-s", "queue", "show", 1)[1]
+
+
+def test_a_backlog_that_falls_is_no_reset(every: FakeCore) -> None:
+    """QUEUED_PACKETS and SPACED_PACKETS say what waits at the snapshot: they fall whenever more leaves than comes."""
+    device = weir.Device(every)
+    shown = {0: device.queue_show(0)}
+    for name, value in (("QUEUED_PACKETS", 300), ("SPACED_PACKETS", 9)):
+        every.words[every.address(name)] = value
+    before = device.state()
+    assert (before.core.queued, before.core.spaced) == (300, 9)
+    for name, value in (("QUEUED_PACKETS", 100), ("SPACED_PACKETS", 0)):
+        every.words[every.address(name)] = value
+    put(every, "NOW", 1_000_000)
+    put(every, "OUT_PACKETS", 200, 0)
+    put(every, "OUT_BYTES", 50000, 0)
+    after = device.state()
+    assert not stats.began_anew(before, after)
+    assert "400Mbit 200kp" in " ".join(stats.rates(before, after, [0]).split())
+    assert top.look(before, after, shown)["queues"][0]["out_bit_s"] == 400e6
+    put(every, "UPTIME", 5)
+    before = device.state()
+    put(every, "UPTIME", 4)
     assert stats.began_anew(before, device.state())
 
 

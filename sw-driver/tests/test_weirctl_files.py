@@ -245,6 +245,19 @@ def test_off_is_a_word(run: Any, every: FakeCore, tmp_path: Path) -> None:
     assert json.loads(run("-j", "show")[1])["core"]["jumbo"]["mode"] == "opaque"
 
 
+def test_words_are_as_good_in_capitals(run: Any, every: FakeCore, tmp_path: Path) -> None:
+    """As policies, choices and units are."""
+    (tmp_path / "f").write_text(
+        "weir: 1\ncore: {shape: OFF, jumbo: {mode: Split, form: L3, spacing: OFF}, match: {default: Bypass}}\n"
+        "queues: {0: {policy: RED, limit: 100KB, ecn: OFF, spread: Uniform}}\nmerge: {0: {mode: OFF}, 1: Flow}\nmred: {0: Off}\n"
+    )
+    assert run("restore", tmp_path / "f") == (0, "", "")
+    found = json.loads(run("-j", "show")[1])
+    assert (found["core"]["jumbo"]["mode"], found["core"]["jumbo"]["form"]) == ("split", "l3")
+    assert found["core"]["match"] == {"default": "bypass"} and found["queues"]["0"]["spread"] == "uniform"
+    assert [(q, m["mode"]) for q, m in found["merge"].items()] == [("1", "flow")] and found["mred"] == {}
+
+
 def test_numbers_are_decimal_as_everywhere_else(run: Any, every: FakeCore, tmp_path: Path) -> None:
     """YAML 1.1 reads 010 as 8, 01750 as 1000 and 0x as hexadecimal; the last is meant so."""
     (tmp_path / "f").write_text(
@@ -397,6 +410,7 @@ BAD = {
     "dscp's queue": ("weir: 1\ncore: {dscp: {6: 7}}", "core.dscp.6: 7 is out of range: allowed is 0 to 3"),
     "frame": ("weir: 1\ncore: {max_frame: 9217}", "core.max_frame 9217 is out of range: allowed is 64 to 9216 whole bytes"),
     "jumbo": ("weir: 1\ncore: {jumbo: {mode: merge}}", "core.jumbo.mode: 'merge' is not known; choose one of opaque, off, split"),
+    "nearly a mode": ("weir: 1\ncore: {jumbo: {mode: SPLT}}", "core.jumbo.mode: 'SPLT' is not known, did you mean 'split'?"),
     "share": ("weir: 1\nqueues: {0: {policy: red}}\nmred: {0: {low: 0.6}}", "mred.0: mred high 0.5 is out of range"),
     "share of what": ("weir: 1\nmred: {0: {low: much}}", "mred.0.low: 'much' is not a number"),
     "mred without red": ("weir: 1\nqueues: {0: {policy: pie}}\nmred: {0: {low: 0.1}}", "mred.0: mred needs red, isred or ared"),

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ._config import (
     Capabilities,
@@ -101,6 +101,7 @@ class CoreCounters:
     built, `merged` what of `tx` left in them, `tx_wire` frames as they left; `evicted` are groups that were closed because
     another flow needed their place, `hurried` packets that went before they were due
     by their spacing: places or cells were short, or spacing was switched off.
+    `queued` packets and `spaced` ones, which wait for their spacing, are those of that instant: GAUGES, which fall too.
     """
 
     rx: Count
@@ -123,6 +124,8 @@ class CoreCounters:
     uptime: int
     queued: int
     spaced: int
+
+    GAUGES: ClassVar[tuple[str, ...]] = ("queued", "spaced")
 
 
 @dataclass(frozen=True)

@@ -112,8 +112,8 @@ def ranges(numbers: list[int]) -> str:
     return ",".join(parts)
 
 
-#: Bytes of an Ethernet header without VLAN tags, and of the longest frame that any core takes.
-_HEADER, _LONGEST = 14, 9216
+#: Bytes of an Ethernet header without VLAN tags and of a tag; least and most of max_frame.
+_HEADER, _TAG, _LEAST, _LONGEST = 14, 4, 64, 9216
 
 
 def frame_size(size: str, name: str = "max_frame") -> int:
@@ -122,19 +122,26 @@ def frame_size(size: str, name: str = "max_frame") -> int:
         value = weir.parse_size(size)
     except weir.WeirError as error:
         raise Refusal(f"{name}: {error.message}") from None
-    if not 64 <= value <= _LONGEST or value != int(value):
-        raise Refusal(f"{name} {size} is out of range: allowed is 64 to {_LONGEST} whole bytes")
+    if not _LEAST <= value <= _LONGEST or value != int(value):
+        raise Refusal(f"{name} {size} is out of range: allowed is {_LEAST} to {_LONGEST} whole bytes")
     return int(value)
 
 
 def no_mtu(size: str | None) -> str:
     """Why `mtu` is refused, and what to write for an MTU of this size."""
     try:
-        frame = int(min(weir.parse_size(size or "1500"), _LONGEST)) + _HEADER
+        mtu = int(min(weir.parse_size(size or "1500"), _LONGEST))
     except weir.WeirError:
-        frame = 1500 + _HEADER
-    write = f"write max_frame {frame}, with a VLAN tag {frame + 4}, with two {frame + 8}"
-    if frame > _LONGEST:
+        mtu = 1500
+    frames = [max(mtu + _HEADER + tags * _TAG, _LEAST) for tags in range(3)]
+    write = ", with ".join(
+        f"{where} {frame}"
+        for where, frame in zip(("write max_frame", "a VLAN tag", "two"), frames, strict=True)
+        if frame <= _LONGEST
+    )
+    if frames[-1] == _LEAST:
+        write = f"write max_frame {_LEAST}, the least"
+    if frames[0] > _LONGEST:
         write = f"no frame is longer than {_LONGEST}, so the largest MTU is {_LONGEST - _HEADER}: write max_frame {_LONGEST}"
     return f"is the packet in a frame, max_frame the whole frame; {write}"
 

@@ -96,6 +96,8 @@ def page(state: weir.State, policies: Mapping[int, str]) -> str:
                 (({"queue": str(q)}, getattr(state.queues[q].out, of)) for q in queues))  # fmt: skip
         out.add(f"dropped_{of}_total", "counter", f"Drops by cause, {of}.", counts(_VERDICTS, "cause", of))
         out.add(f"marked_{of}_total", "counter", f"CE marks, {of}.", counts(_MARKS, "at", of))
+        out.add(f"already_ce_{of}_total", "counter", f"Arrivals that were selected and had come CE, {of}.",
+                (({"queue": str(q)}, getattr(state.queues[q].already_ce, of)) for q in queues))  # fmt: skip
         out.add(f"refused_{of}_total", "counter", f"Frames that became no arrival, {of}.",
                 (({"cause": name}, getattr(getattr(state.core, name), of)) for name in _REFUSED))  # fmt: skip
     live: tuple[tuple[str, str, str], ...] = (

@@ -103,18 +103,38 @@ def run(context: Context, words: Words) -> int:
     return 0
 
 
+def _policy_named(word: str) -> weir.Policy | None:
+    """The policy that a word names; None if it is like none. Raises WeirError of nearly one, and of a qdisc of tc."""
+    if any(word.replace("-", "_") == p.name for policy in weir.policies() for p in policy.parameters):
+        return None
+    try:
+        return weir.policy_of(word)
+    except weir.WeirError as error:
+        if "; choose one of" in error.message:  # like none
+            return None
+        raise
+
+
+def _flags_of(name: str, policy: weir.Policy) -> list[str]:
+    """The flags that another name of a policy turns on, as drop-front does."""
+    usual = weir.complete(policy.name)
+    return [flag for flag, value in weir.complete(name).items() if value is True and not usual[flag]]
+
+
 def _change(context: Context, queue: int, words: Words) -> None:
     with context.device.lock():
         shown = context.device.queue_show(queue)
         now = weir.policy_of(shown["policy"])
-        named = words.peek()
-        if named in {p.name for p in weir.policies()}:
-            words.take("policy")
-            if named != now.name and not (named == "red" and now.name == "ared"):
-                raise Refusal(f"queue {queue} runs {now.name}, not {named}; write queue replace {queue} {named} …")
-        if not words:
+        flags: list[str] = []
+        named = _policy_named(words.peek() or "")
+        if named is not None:
+            flags = _flags_of(words.take("policy"), named)
+            if named.name not in (now.name, "red" if now.name == "ared" else ""):
+                other = named.name
+                raise Refusal(f"queue {queue} runs {now.name}, not {other}; write queue replace {queue} {other} …")
+        if not words and not flags:
             raise Refusal(f"nothing to change is named; {now.name} has {', '.join(p.name for p in now.parameters)}")
-        given = settings(words, now)
+        given = settings(Words([*flags, *words.left()]), now)
         _check_limit(now, given, shown["unit"], context.device.capabilities)
         context.device.queue_change(queue, **given)
 
@@ -211,6 +231,9 @@ def _bound(parameter: weir.Parameter, value: float) -> str:
 
 def _help(context: Context, words: Words) -> int:
     if not words:
+        if context.options.json:
+            context.json([dataclasses.asdict(p) for p in weir.policies()])
+            return 0
         context.say(HELP + "\npolicies: " + ", ".join(p.name for p in weir.policies()))
         return 0
     policy = weir.policy_of(words.take("policy"))

@@ -18,6 +18,9 @@ HELP = """\
 weirctl stats [N]                          counters of all queues or of one, and of the core
 weirctl stats --watch [SECONDS] [--count N]    again and again, N times, with what has happened since, per second of device time
 weirctl -j stats                           everything as JSON: packets and bytes, histograms, live values
+
+marked is what this core has marked CE. Packets that came CE and were selected are a row of their own: tc's `marked`, in
+`weirctl -s queue show`, is both.
 """
 
 #: Rows of the table: title, counters that are added up.
@@ -74,20 +77,22 @@ def delay(bounds: Bounds | None) -> str:
 
 
 def _numbers(counters: Any) -> Iterator[int]:
-    if isinstance(counters, tuple):
-        for part in counters:
+    for part in counters.values() if isinstance(counters, dict) else counters:
+        if isinstance(part, int):
+            yield part
+        else:
             yield from _numbers(part)
-    else:
-        yield counters
+
+
+def _rising(state: weir.State) -> Iterator[int]:
+    """Every number of a state that falls by a reset alone."""
+    core = {name: v for name, v in dataclasses.asdict(state.core).items() if name not in state.core.GAUGES}
+    return _numbers((core, *(dataclasses.asdict(q) for q in state.queues)))
 
 
 def began_anew(before: weir.State, after: weir.State) -> bool:
     """Whether a counter has gone back, as by a reset in between: then no difference of the two means anything."""
-    earlier, later = (
-        (*_numbers(dataclasses.astuple(state.core)), *_numbers(tuple(dataclasses.astuple(q) for q in state.queues)))
-        for state in (before, after)
-    )
-    return any(a > b for a, b in zip(earlier, later, strict=True))
+    return any(a > b for a, b in zip(_rising(before), _rising(after), strict=True))
 
 
 def tc_lines(state: weir.State, queue: int) -> str:

@@ -26,8 +26,9 @@ weirctl -j top                                 a JSON object a line
 
 limit is what the queue was given, q what waits: sizes count by 1024 here too (400KB). Rates are per second of device
 time. p is RED's probability at the live average, before it is spread; other policies do not show theirs in a register
-(weirctl trace does). q or Ctrl-C ends. Without a terminal, and with TERM=dumb, the pictures follow each other. A narrow
-terminal leaves packets, out, in, delay, policy and limit out, in this order.
+(weirctl trace does). Marks are what this core has marked CE, without packets that came CE. q or Ctrl-C ends. Without a
+terminal, and with TERM=dumb, the pictures follow each other. A narrow terminal leaves packets, out, in, delay, policy
+and limit out, in this order.
 """
 
 

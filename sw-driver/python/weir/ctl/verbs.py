@@ -78,6 +78,11 @@ def _verb(name: str) -> tuple[str, Verb]:
     return name, VERBS[name]
 
 
+def _no_json(options: Options) -> None:
+    if options.json:
+        raise Refusal("help is text alone; leave -j out (`weirctl -j queue help POLICY` tells parameters as JSON)")
+
+
 def perform(options: Options, words: Sequence[str], device: weir.Device | None = None) -> int:
     """Runs a command, on a device that is open or on the one that the options name. Raises Refusal, Ended, WeirError."""
     if options.version:
@@ -90,7 +95,8 @@ def perform(options: Options, words: Sequence[str], device: weir.Device | None =
         return 0
     if not words or words[0] == "help":
         if words[1:]:
-            return perform(Options(help=True), words[1:], device)
+            return perform(Options(help=True, json=options.json), words[1:], device)
+        _no_json(options)
         print(overview())
         return 0 if words or options.help else REFUSED
     name, verb = _verb(words[0])
@@ -99,6 +105,7 @@ def perform(options: Options, words: Sequence[str], device: weir.Device | None =
         if name != "completion" and not options.help:
             import_module("weir._device")
     if options.help or (words[1:] == ["help"] and name not in _FILES):
+        _no_json(options)
         print(getattr(module, verb.help), end="")
         return 0
     run: Callable[[Context, Words], int] = getattr(module, verb.run)

@@ -136,7 +136,7 @@ def _section(value: Any, name: str, known: Iterable[str] | None, main: str | Non
         raise Refusal(f"{name}: not a section of names and values")
     for key in value:
         if known is not None and key not in known:
-            raise Refusal(f"{name}: '{key}' is not known{near(key, known)}; it has {', '.join(known)}")
+            raise Refusal(f"{name}: '{key}' is not known" + near(key, known, f"; it has {', '.join(known)}"))
     return value
 
 
@@ -152,9 +152,10 @@ def _whole(value: Any, name: str, least: int, most: int) -> int:
 
 def _choice(value: Any, name: str, choices: Sequence[str]) -> str:
     word = _word(value, name)
-    if word not in choices:
-        raise Refusal(f"{name}: '{word[:40]}' is not known{near(word, choices)}; choose one of {', '.join(choices)}")
-    return word
+    if word.lower() not in choices:
+        why = near(word.lower(), choices, f"; choose one of {', '.join(choices)}")
+        raise Refusal(f"{name}: '{word[:40]}' is not known{why}")
+    return word.lower()
 
 
 def _numbered(value: Any, name: str, most: int) -> dict[int, Any]:
@@ -228,7 +229,7 @@ def _check_jumbo(given: Any) -> dict[str, Any]:
         if name == "form":
             checked[name] = _choice(value, where, ("l2", "l3"))
         elif name == "spacing":
-            checked[name] = 0 if (word := _word(value, where)) == "off" else word
+            checked[name] = 0 if (word := _word(value, where)).lower() == "off" else word
         elif name != "mode":
             checked[name] = _whole(value, where, 0, 0xFFFF)
     return checked
@@ -255,7 +256,7 @@ def _check_merge(given: Any, name: str) -> dict[str, Any]:
 
 def _check_mred(given: Any, name: str) -> dict[str, Any]:
     """Shares of a queue's MRED, or off."""
-    if given == "off":
+    if isinstance(given, str) and given.lower() == "off":
         return {"enable": False}
     found = _section(given, name, tuple(core.SHARES))
     return core.SHARES | {k: core.share(_word(v, f"{name}.{k}"), f"{name}.{k}:") for k, v in found.items()}
@@ -265,7 +266,8 @@ def _check_match(given: Any) -> dict[Any, Any]:
     """The match table: rules by number, and what becomes of other packets."""
 
     def of(value: Any, name: str) -> int | str:
-        return "bypass" if value == "bypass" else _whole(value, name, 0, 15)
+        bypass = isinstance(value, str) and value.lower() == "bypass"
+        return "bypass" if bypass else _whole(value, name, 0, 15)
 
     rules = dict(_section(given, "core.match", None))
     checked: dict[Any, Any] = {"default": of(rules.pop("default", "0"), "core.match.default")}

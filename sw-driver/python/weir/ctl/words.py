@@ -86,14 +86,15 @@ def split(arguments: Sequence[str]) -> tuple[Options, list[str]]:
                 value = rest.pop(0) if given else usual
             setattr(options, option, value)
         else:
-            raise Refusal(f"option '{name}' is not known{near(name, [*FLAGS, *VALUES, *MAYBE])}; see weirctl --help")
+            why = near(name, [*FLAGS, *VALUES, *MAYBE], "; see weirctl --help")
+            raise Refusal(f"option '{name}' is not known{why}")
     return options, words
 
 
-def near(word: str, known: Iterable[str]) -> str:
-    """ ", did you mean …?" if something is like it."""
+def near(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """ ", did you mean …?" if something is like it; the message ends there."""
     found = get_close_matches(word, list(known), 1, 0.6)
-    return f", did you mean '{found[0]}'?" if found else ""
+    return f", did you mean '{found[0]}'?" if found else otherwise
 
 
 class Words:
@@ -128,12 +129,9 @@ class Words:
         word = self._words.pop(0)
         found = [k for k in known if k == word] or [k for k in known if k.startswith(word)]
         if len(found) != 1:
-            guess = near(word, known)
-            if found or guess:
-                raise Refusal(
-                    f"{what} '{word}' " + (f"may be {' or '.join(found)}" if found else f"is not known{guess}")
-                )
-            raise Refusal(f"{what} '{word}' is not known; it is one of {', '.join(known)}")
+            if found:
+                raise Refusal(f"{what} '{word}' may be {' or '.join(found)}")
+            raise Refusal(f"{what} '{word}' is not known" + near(word, known, f"; it is one of {', '.join(known)}"))
         return found[0]
 
     def number(self, what: str, least: int, most: int) -> int:
