@@ -59,7 +59,7 @@ PARTS = (
         ("fn", _LIMIT | {"window": "32", "t": "10ms", "qopt": "6000b", "capacity": "6mbit", "ecn": "on"}),
         ("ared", _BAND | {"min": "500b", "max": "8000b", "interval": "2ms", "ecn": "on", "gentle": "on"}),
         ("pie", _LIMIT | {"target": "3ms", "tupdate": "1ms", "alpha": "1", "beta": "10", "burst": "5ms", "ecn": "on"}),
-    ), "e0b8ef966f3bbf768032c29a3919ad46c8471c58e8e5c2c374178120f3211d27"),
+    ), "916489b69bc5f9013ce4e8eed0ea721fb1b9c0a863d41c25df959ae7f9529a82"),
     Part((
         ("codel", _LIMIT | {"target": "2ms", "interval": "8ms", "ecn": "on"}),
         ("pi2", _LIMIT | {"target": "3ms", "tupdate": "1ms", "alpha": "10", "beta": "40", "ecn": "on"}),
