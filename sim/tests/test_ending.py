@@ -183,6 +183,23 @@ def test_an_interrupt_of_an_import_is_one_line(good: Path, tmp_path: Path, modul
     assert sorted(p.name for p in tmp_path.iterdir()) == ["early", "in.pcap"]
 
 
+AT_IMPORT = """
+import os, signal, sys
+at = sys.argv.pop(1)
+sys.modules.pop(at, None)  # an environment may load some at its start
+sys.addaudithook(lambda event, given: event == "import" and given[0] == at and os.kill(os.getpid(), signal.SIGINT))
+from weir_sim.__main__ import run
+run()
+"""
+
+
+@pytest.mark.parametrize("module", ["typing", "contextlib", "threading", "weir.ctl.ending", "weir_sim.cli"])
+def test_an_interrupt_of_the_first_imports_is_one_line(module: str) -> None:
+    command = [sys.executable, "-c", AT_IMPORT, module, "policies"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": PATHS}, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"weir-sim: interrupted\n")
+
+
 def test_an_ignored_interrupt_stays_ignored(good: Path, tmp_path: Path) -> None:
     """As of a shell's job in the background."""
     (tmp_path / "early").mkdir()

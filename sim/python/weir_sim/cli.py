@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import weir
-from weir.ctl.ending import INTERRUPTED, complain, give_up, interrupted_quits, prepare_streams
+from weir.ctl.ending import complain, give_up, prepare_streams
 from weir.ctl.errors import BROKEN_PIPE
+from weir.ctl.interrupt import INTERRUPTED, interrupted_quits
 
 from . import native
 from .errors import IdentityError, UsageError

@@ -11,8 +11,8 @@ import weir
 
 from . import regs, scene
 from .context import Context
-from .ending import interrupted_quits
 from .errors import DONE, UNSOUND, Ended, Refusal
+from .interrupt import interrupted_quits
 from .words import Words
 
 HELP = """\
