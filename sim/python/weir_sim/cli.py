@@ -21,15 +21,19 @@ from pathlib import Path
 from typing import NoReturn
 
 import weir
+from weir.ctl import text
 from weir.ctl.ending import complain, give_up, prepare_streams
 from weir.ctl.errors import BROKEN_PIPE
 from weir.ctl.interrupt import INTERRUPTED, interrupted_quits
 
 from . import native
-from .errors import IdentityError, UsageError
-from .files import STDOUT, is_stdout
+from .errors import IdentityError, UsageError, out_of_range
+from .files import STDOUT, check_ending, is_stdout
 from .native import ModelError
 from .pcap import CaptureError, read_capture
+
+SPELLINGS = {"adaptative": "adaptive"}
+"""tc's words for what is called otherwise here."""
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, str]:
@@ -42,7 +46,7 @@ def _settings(pairs: Sequence[str]) -> dict[str, str]:
             )
         if key in ("policy", "queue"):
             raise UsageError(f"--set {pair}: the policy is given by --policy, and the queue is always 0")
-        settings[key.replace("-", "_")] = value if equals else "on"
+        settings[SPELLINGS.get(key, key.replace("-", "_"))] = value if equals else "on"
     return settings
 
 
@@ -62,11 +66,11 @@ def _needs(option: str, value: str, built: Sequence[str], preset: str) -> None:
 def _rules(given: Sequence[str]) -> dict[int, tuple[str, int | str]]:
     """The match table of `--match` options."""
     rules: dict[int, tuple[str, int | str]] = {}
-    for n, text in enumerate(given):
-        where, equals, number = text.rpartition("=")
+    for n, rule in enumerate(given):
+        where, equals, number = rule.rpartition("=")
         if not equals or not (number == "bypass" or (number.isdecimal() and int(number) < 16)):
             raise UsageError(
-                f"--match {text}: write DESTINATION=CLASS with a class of 0 to 15, or bypass, as 10.1.0.0/16=3"
+                f"--match {rule}: write DESTINATION=CLASS with a class of 0 to 15, or bypass, as 10.1.0.0/16=3"
             )
         rules[n] = (where, "bypass" if number == "bypass" else int(number))
     if len(rules) > 16:
@@ -130,6 +134,7 @@ def _distinct(source: Path | None, outputs: Sequence[Path | None], binary: Seque
 
 def build_wave_model(preset: str) -> None:
     """Builds the library that can write waveforms, unless it is up to date."""
+    native.check_preset(preset)
     if not native.library(preset, True).exists():
         print("building the model that writes waveforms (once)", file=sys.stderr)
     command = [sys.executable, native.root() / "sim" / "model" / "build.py", "--preset", preset, "--wave",
@@ -147,23 +152,32 @@ def _rate(text: str) -> float:
         raise UsageError(f"--link-rate {text}: {error}") from None
 
 
+def _check_speedup(speedup: float) -> None:
+    if not 0 < speedup < float("inf"):
+        raise out_of_range("--speedup", text.number(speedup), "above 0; 1 keeps the capture's times")
+
+
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed < 1 << 64:
+        raise out_of_range("--seed", str(seed), "0 to 18446744073709551615 (2^64 - 1)")
+
+
 def _replay(a: argparse.Namespace) -> int:
     from . import plot
     from .replay import Options, replay
     from .report import summary
 
     _distinct(a.input, [a.stats, a.trace], [a.output, a.plot, a.wave])
+    check_ending(a.output, "capture")
     if a.plot:
         plot.kind(a.plot)
-    if a.wave and a.wave.suffix == ".fst":
-        raise UsageError(f"{a.wave}: waveforms are written as VCD; name it {a.wave.with_suffix('.vcd').name}")
-    if not (a.speedup > 0 and a.speedup < float("inf")):
-        raise UsageError("--speedup must be a positive number")
-    if not 0 <= a.seed < 1 << 64:
-        raise UsageError("--seed must be 0 to 2^64 - 1")
+    if a.wave:
+        check_ending(a.wave, "waveform")
+    _check_speedup(a.speedup)
+    _check_seed(a.seed)
     for name in ("max_bytes", "max_sum", "max_count"):
         if getattr(a, name) is not None and getattr(a, name) < 1:
-            raise UsageError(f"--{name.replace('_', '-')} {getattr(a, name)} must be a positive number")
+            raise out_of_range(f"--{name.replace('_', '-')}", str(getattr(a, name)), "1 and above")
     settings = _settings(a.set)
     capture = read_capture(a.input)  # told first if it cannot be read
     _needs("--merge", a.merge, ("off", "flow", "class"), a.preset)
@@ -184,32 +198,32 @@ def _replay(a: argparse.Namespace) -> int:
     rate = _rate(a.link_rate)
     result = replay(
         Options(
-            a.input,
-            a.output,
-            a.policy,
-            settings,
-            rate,
-            a.speedup,
-            a.seed,
-            a.stats,
-            a.trace,
-            a.plot,
-            a.wave,
-            a.preset,
-            not a.no_skip,
-            a.jumbo,
-            a.merge,
-            "l3" if a.l3 else "l2",
-            a.max_bytes or 0,
-            a.max_sum or 0,
-            a.max_count or 0,
-            jfet,
-            a.spacing or "",
-            _shares(a.mred) if a.mred else None,
-            _rules(a.match),
-            "bypass" if a.match_default == "bypass" else int(a.match_default or 0),
-            a.reorder,
-        ),  # fmt: skip
+            source=a.input,
+            target=a.output,
+            policy=a.policy,
+            settings=settings,
+            link_rate=rate,
+            speedup=a.speedup,
+            seed=a.seed,
+            stats=a.stats,
+            trace=a.trace,
+            plot=a.plot,
+            wave=a.wave,
+            preset=a.preset,
+            skip=not a.no_skip,
+            jumbo=a.jumbo,
+            merge=a.merge,
+            form="l3" if a.l3 else "l2",
+            max_bytes=a.max_bytes or 0,
+            max_sum=a.max_sum or 0,
+            max_count=a.max_count or 0,
+            jfet=jfet,
+            spacing=a.spacing or "",
+            mred=_shares(a.mred) if a.mred else None,
+            match=_rules(a.match),
+            match_default="bypass" if a.match_default == "bypass" else int(a.match_default or 0),
+            reorder=a.reorder,
+        ),
         capture,
     )
     for note in result.notes:
@@ -222,9 +236,11 @@ def _jumbo_report(a: argparse.Namespace) -> int:
     from .jumbo.merge import Limits
     from .jumbo.packet import JumboFormat
     from .jumbo.report import Options, report
-    from .jumbo.text import text
+    from .jumbo.text import text as lines
 
     _distinct(a.input, [a.json], [a.write])
+    if a.write:
+        check_ending(a.write, "capture")
     try:
         limits = Limits(JumboFormat(l3=a.l3), max_bytes=a.max_bytes, max_count=a.max_count)
     except ValueError as error:
@@ -237,7 +253,7 @@ def _jumbo_report(a: argparse.Namespace) -> int:
     )  # fmt: skip
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    print(text(result))
+    print(lines(result))
     return 0
 
 
@@ -258,6 +274,7 @@ def _waves(a: argparse.Namespace) -> int:
         a.output = native.root() / "build" / "waves" / "core.vcd"
         a.output.parent.mkdir(parents=True, exist_ok=True)
     _distinct(None, [a.output])
+    check_ending(a.output, "waveform")
     build_wave_model(a.preset)
     return run(a.output, a.preset)
 
@@ -268,8 +285,10 @@ def _serve(a: argparse.Namespace) -> int:
 
     if a.socket is None and a.pty is None:
         raise UsageError("serve: name a place: --socket PATH, --pty PATH or both")
-    if not (a.slow >= 0 and a.slow < float("inf")) or not (a.speedup > 0 and a.speedup < float("inf")):
-        raise UsageError("--slow must be a number from 0, --speedup a positive one")
+    if not 0 <= a.slow < float("inf"):
+        raise out_of_range("--slow", text.number(a.slow), "0 and above; 1 is real time")
+    _check_speedup(a.speedup)
+    _check_seed(a.seed)
     traffic = source(a.traffic, a.speedup, a.seed, a.reorder) if a.traffic else None
     for note in traffic.notes if traffic else ():
         print(f"note: {note}", file=sys.stderr)
@@ -472,8 +491,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if getattr(a, "plot", None):
                 import_module("matplotlib.pyplot")
         # text keeps out of an output that goes there
-        text = sys.stderr if any(is_stdout(getattr(a, name, None)) for name in OUTPUTS) else sys.stdout
-        with contextlib.redirect_stdout(text):
+        said = sys.stderr if any(is_stdout(getattr(a, name, None)) for name in OUTPUTS) else sys.stdout
+        with contextlib.redirect_stdout(said):
             return int(a.run(a))
 
     if threading.current_thread() is threading.main_thread():
