@@ -77,6 +77,11 @@ def uncompressed(file: io.FileIO) -> io.BufferedIOBase:
     return whole
 
 
+def is_trailing(error: Exception) -> bool:
+    """Whether reading from `uncompressed` ended with this since other bytes follow the compressed data."""
+    return str(error).startswith("Not a gzipped file") or str(error).endswith("Unknown frame descriptor")
+
+
 def is_stdout(place: str | os.PathLike[str] | None) -> bool:
     """Whether a place is where text on standard output goes: `-`, or the same pipe or file by another name."""
     if place is None or os.fspath(place) == "-":
