@@ -1,14 +1,15 @@
 """`weir-sim`: replays captures through the cycle model of a Weir core.
 
-Exit codes: 0 done; 1 the model is missing or failed; 2 bad input or arguments, one line says which; 3 packets or
-bytes did not add up; 129, 130, 143 ended by a signal; 141 nobody reads the output. Output files appear whole or not
-at all.
+Exit codes: 0 done; 1 the model is missing or failed, or an output could not be written to its end; 2 bad input or
+arguments, one line says which; 3 packets or bytes did not add up; 129, 130, 143 ended by a signal; 141 nobody reads the
+output. Output files appear whole or not at all.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import weir
 from weir.ctl import text
@@ -31,6 +32,9 @@ from .errors import IdentityError, UsageError, out_of_range
 from .files import STDOUT, check_ending, is_stdout
 from .native import ModelError
 from .pcap import CaptureError, read_capture
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 SPELLINGS = {"adaptative": "adaptive"}
 """tc's words for what is called otherwise here."""
@@ -117,6 +121,8 @@ def _distinct(source: Path | None, outputs: Sequence[Path | None], binary: Seque
         if path is None:
             continue
         stdout = is_stdout(path)
+        if sys.__stdout__ is None and os.fspath(path) in STDOUT_NAMES:
+            raise UsageError(f"{path}: standard output is closed; name a file, or send it into a file or a pipe")
         if stdout and path in binary and os.isatty(STDOUT):
             raise UsageError(f"{path}: standard output is a terminal; send it into a file or a pipe")
         if path.is_dir():
@@ -331,13 +337,21 @@ def _policies(a: argparse.Namespace) -> int:
 
 CAPTURE = "capture to read (pcap or pcapng, as such or in gzip or zstd); - is standard input"
 REORDER = "put packets that are out of order in their places, within 10,000 packets"
+STDOUT_NAMES = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 OUTPUTS = ("output", "stats", "trace", "plot", "wave", "json", "write")
 """Arguments that name an output."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Of argparse's, print_help ignores that nobody can read it."""
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        print(self.format_help(), end="", file=file)
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    top = argparse.ArgumentParser(prog="weir-sim", description="Weir's queue, cycle by cycle, on captures of traffic.")
+    top = _Parser(prog="weir-sim", description="Weir's queue, cycle by cycle, on captures of traffic.")
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     p = verbs.add_parser("replay", help="send a capture through the core", description=(
@@ -447,6 +461,10 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors that an output has while it is written: nothing that was given is wrong."""
+
+
 def _terminate(number: int, frame: object) -> NoReturn:
     raise SystemExit(128 + number)
 
@@ -467,7 +485,8 @@ def guarded(name: str, work: Callable[[], int]) -> int:
     except OSError as error:
         if error.filename is None:
             give_up(sys.stdout)
-        said, code = f"{error.filename or 'standard output'}: {error.strerror or error}", 2
+        said = f"{error.filename or 'standard output'}: {error.strerror or error}"
+        code = 1 if error.errno in DISK else 2
     except ModelError as error:
         said, code = str(error), 1
     except KeyboardInterrupt:
