@@ -130,6 +130,11 @@ def test_a_capture_is_not_written_into_a_name_of_another_format(
             line = refused(capsys, tmp_path, *words)
             assert line == f"weir-sim: {out}: a capture's name ends in .pcap, .pcap.gz or .pcap.zst\n"
     assert "a waveform's name ends in .vcd" in refused(capsys, tmp_path, "waves", tmp_path / "w.fst")
+    table = tmp_path / "t.xz"
+    for words in (["replay", good, tmp_path / "o", "--policy", "red", "--stats", table], ["jumbo-report", good, "-j", table],
+                  ["replay", good, tmp_path / "o", "--policy", "red", "--trace", table]):  # fmt: skip
+        line = refused(capsys, tmp_path, *words)
+        assert line == f"weir-sim: {table}: a table's name ends in .json, .csv, .gz or .zst\n"
 
 
 def test_endings_count_in_capitals_too(tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:

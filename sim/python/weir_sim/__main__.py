@@ -1,4 +1,4 @@
-"""`weir-sim`. An interrupt of its imports is one line; one of the interpreter's own start is Python's."""
+"""`weir-sim`. An interrupt of its imports is one line; until `interrupt` is there, it is Python's."""
 
 import signal
 import sys

@@ -169,16 +169,15 @@ def _check_seed(seed: int) -> None:
 
 
 def _replay(a: argparse.Namespace) -> int:
-    from . import plot
     from .replay import Options, replay
     from .report import summary
 
     _distinct(a.input, [a.stats, a.trace], [a.output, a.plot, a.wave])
     check_ending(a.output, "capture")
-    if a.plot:
-        plot.kind(a.plot)
-    if a.wave:
-        check_ending(a.wave, "waveform")
+    check_ending(a.stats, "table")
+    check_ending(a.trace, "table")
+    check_ending(a.plot, "picture")
+    check_ending(a.wave, "waveform")
     _check_speedup(a.speedup)
     _check_seed(a.seed)
     for name in ("max_bytes", "max_sum", "max_count"):
@@ -245,8 +244,8 @@ def _jumbo_report(a: argparse.Namespace) -> int:
     from .jumbo.text import text as lines
 
     _distinct(a.input, [a.json], [a.write])
-    if a.write:
-        check_ending(a.write, "capture")
+    check_ending(a.write, "capture")
+    check_ending(a.json, "table")
     try:
         limits = Limits(JumboFormat(l3=a.l3), max_bytes=a.max_bytes, max_count=a.max_count)
     except ValueError as error:
@@ -338,12 +337,13 @@ def _policies(a: argparse.Namespace) -> int:
 CAPTURE = "capture to read (pcap or pcapng, as such or in gzip or zstd); - is standard input"
 REORDER = "put packets that are out of order in their places, within 10,000 packets"
 STDOUT_NAMES = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+"""What a person calls standard output, also where it is closed."""
 OUTPUTS = ("output", "stats", "trace", "plot", "wave", "json", "write")
 """Arguments that name an output."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """Of argparse's, print_help ignores that nobody can read it."""
+    """One whose help does not ignore errors of what it is written to."""
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
         print(self.format_help(), end="", file=file)

@@ -53,7 +53,7 @@ class Options:
         if not 1 <= self.slow <= 1e6:
             raise out_of_range("--slow", text.number(self.slow), "1 (real time) to 1000000")
         if not 0 <= self.delay_s <= 10:
-            raise out_of_range("--delay", text.time(self.delay_s * 1e6), "0 to 10s")
+            raise out_of_range("--delay", text.time(round(self.delay_s * 1e6, 3)), "0 to 10s")
         if not 576 <= self.mtu <= 9000:
             raise out_of_range("--mtu", str(self.mtu), "576 to 9000 (IPv6 from 1280)")
         if self.seconds is not None and not 0 < self.seconds <= 86400:

@@ -30,10 +30,11 @@ ENDINGS = {
     "waveform": (".vcd",),
     "picture": (".png", ".svg", ".pdf"),
     "capture": (".pcap", ".pcap.gz", ".pcap.zst"),
+    "table": (".json", ".csv", ".gz", ".zst"),
 }
 """What the names of outputs end in."""
 OTHERS = (".pcapng", ".pcapng.gz", ".pcapng.zst", ".ntar", ".bz2", ".lz4", ".xz", ".zip")
-"""Endings that a capture is not: pcap is written. Any other is taken."""
+"""Endings that a capture and a table do not have. Any other is taken."""
 BROKEN = (zlib.error, zstd.ZstdError)
 """What reading from `uncompressed` can raise besides OSError, and EOFError where the file ends too early."""
 
@@ -93,17 +94,19 @@ def is_stdout(place: str | os.PathLike[str] | None) -> bool:
     return os.path.samestat(there, here) and (not stat.S_ISCHR(here.st_mode) or os.isatty(STDOUT))  # not /dev/null
 
 
-def check_ending(place: str | os.PathLike[str], what: str) -> None:
-    """Refuses a name that says another format than what is written; a stream or a device may have any name.
+def check_ending(place: str | os.PathLike[str] | None, what: str) -> None:
+    """Refuses a name that says another format than what is written; a stream or a device may have any name. None is nothing.
 
     Raises:
         UsageError: the place is a file, and its name does not end in what ENDINGS has for `what`.
     """
+    if place is None:
+        return
     path, endings = Path(place), ENDINGS[what]
     name = path.name.lower()
     if is_stdout(path) or (path.exists() and not path.is_file()):
         return
-    if name.endswith(OTHERS) if what == "capture" else not name.endswith(endings):
+    if name.endswith(OTHERS) if what in ("capture", "table") else not name.endswith(endings):
         raise UsageError(
             f"{path}: a {what}'s name ends in {', '.join(endings[:-1])}{' or ' * (len(endings) > 1)}{endings[-1]}"
         )

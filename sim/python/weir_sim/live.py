@@ -143,7 +143,7 @@ def _plan(options: Options, number: int, addresses: tuple[str, str], user: bool)
 
 def _welcome(live: Live, say: Callable[[str], None]) -> None:
     o = live.options
-    back = "another core" if o.cores == 2 else f"a wire, {text.time(o.delay_s * 1e6)}"
+    back = "another core" if o.cores == 2 else f"a wire, {text.time(round(o.delay_s * 1e6, 3))}"
     say(
         f"client {CLIENT[0]} → core, preset {o.preset}, {o.policy}, {text.rate(o.link_rate)}/s → server {SERVER[0]}; back: {back}"
     )

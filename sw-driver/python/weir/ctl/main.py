@@ -1,4 +1,4 @@
-"""The entry point of weirctl. An interrupt of its imports is one line; one of the interpreter's own start is Python's."""
+"""The entry point of weirctl. An interrupt of its imports is one line; until `interrupt` is there, it is Python's."""
 
 import signal
 import sys
