@@ -23,10 +23,11 @@ import numpy.typing as npt
 
 import picture
 from bulk import goodput_mbit
+from weir.ctl.text import number
 from weir_sim import native, trace
 from weir_sim.cli import guarded
 from weir_sim.direction import Options
-from weir_sim.errors import IdentityError, UsageError
+from weir_sim.errors import IdentityError, UsageError, out_of_range
 from weir_sim.files import Outputs
 from weir_sim.live import Live
 
@@ -183,7 +184,7 @@ def table(results: Sequence[Result]) -> str:
 def _session(preset: str, out: Path, seconds: float, cases: Sequence[Case]) -> int:
     """Runs the cases, prints their table and writes the results."""
     if not SETTLED_S + 1 <= seconds <= 3600:
-        raise UsageError(f"--seconds {seconds:g} is out of range: allowed is {SETTLED_S + 1:g} to 3600")
+        raise out_of_range("--seconds", number(seconds), f"{SETTLED_S + 1:g} to 3600")
     out.mkdir(parents=True, exist_ok=True)
     about = (f"{FLOWS} flows of TCP {CONGESTION} with ECN, {seconds:g} s, through the core into a link of "
              f"{LINK_RATE / 1e6:g} Mbit/s; {DELAY_S * 1e3:g} ms back; limit {LIMIT}")  # fmt: skip

@@ -74,6 +74,84 @@ def test_times_that_cannot_be_are_told(
     assert words in refused(capsys, tmp_path, "replay", *arguments)
 
 
+SERVE = ("serve", "--socket", "s")
+LIVE = ("live", "--socket", "s")
+REPORT = ("jumbo-report", "good.pcap")
+REPLAY = ("replay", "good.pcap", "o.pcap", "--policy", "red")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*SERVE, "--traffic", "20000000000"), "traffic of 20Gbit is out of range: allowed is above 0 to 10Gbit"),
+        ((*SERVE, "--slow", "-1"), "--slow -1 is out of range: allowed is 0 and above"),
+        ((*SERVE, "--slow", "inf"), "--slow inf is out of range: allowed is 0 and above"),
+        ((*SERVE, "--speedup=-1e20"), "--speedup -100000000000000000000 is out of range: allowed is above 0"),
+        ((*SERVE, "--seed", "18446744073709551616"), "--seed 18446744073709551616 is out of range: allowed is 0 to"),
+        ((*LIVE, "--link-rate", "20000000000"), "--link-rate 20Gbit is out of range: allowed is 64kbit to 10Gbit"),
+        ((*LIVE, "--slow", "1e7"), "--slow 10000000 is out of range: allowed is 1 (real time) to 1000000"),
+        ((*LIVE, "--slow", "1e-9"), "--slow 0.000000001 is out of range: allowed is 1 (real time) to 1000000"),
+        ((*LIVE, "--delay", "3600s"), "--delay 3600s is out of range: allowed is 0 to 10s"),
+        ((*LIVE, "--seconds", "1e6"), "--seconds 1000000 is out of range: allowed is above 0 to 86400"),
+        ((*REPORT, "--link-rate", "2000Gbit"), "--link-rate 2000Gbit is out of range: allowed is 1kbit to 1000Gbit"),
+        ((*REPORT, "--speedup=-1e20"), "--speedup -100000000000000000000 is out of range: allowed is above 0"),
+        ((*REPORT, "--jfet", "20s"), "--jfet 20s is out of range: allowed is 0 to 10s"),
+        ((*REPORT, "--prefix", "33"), "--prefix 33 is out of range: allowed is 0 to 32 bits"),
+        ((*REPORT, "--prefix6", "129"), "--prefix6 129 is out of range: allowed is 0 to 128 bits"),
+        ((*REPLAY, "--link-rate", "200000000000"), "--link-rate 200Gbit is out of range: allowed is 64kbit to 10Gbit"),
+        ((*REPLAY, "--speedup", "1e-18"), "a packet comes 277,777,778 h after the first"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
+)
+def test_a_value_out_of_range_is_told_as_it_is_typed(
+    tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    line = refused(capsys, tmp_path, *words)
+    assert said in line and not re.search(r"\de[+-]", line)
+
+
+def test_policies_and_reports_are_printed_without_exponents(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["policies"]) == 0
+    assert cli.main(["jumbo-report", str(good), "--link-rate", "1000Gbit", "--speedup", "1e16"]) == 0
+    out = capsys.readouterr().out
+    assert not re.search(r"\de[+-]", out)
+    assert "bandwidth      1kbit to 100Gbit;" in out and "slope          0.001 to 10000000000 queue unit/s;" in out
+    assert "L2 form, 1000Gbit/s, speedup 10000000000000000" in out
+
+
+def test_a_capture_is_not_written_into_a_name_of_another_format(
+    tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("o.pcapng", "o.PCAPNG.gz", "o.ntar", "o.pcap.xz", "o.pcap.bz2", "o.lz4"):
+        out = tmp_path / name
+        for words in (["replay", good, out, "--policy", "red"], ["jumbo-report", good, "--write", out]):
+            line = refused(capsys, tmp_path, *words)
+            assert line == f"weir-sim: {out}: a capture's name ends in .pcap, .pcap.gz or .pcap.zst\n"
+    assert "a waveform's name ends in .vcd" in refused(capsys, tmp_path, "waves", tmp_path / "w.fst")
+    table = tmp_path / "t.xz"
+    for words in (["replay", good, tmp_path / "o", "--policy", "red", "--stats", table], ["jumbo-report", good, "-j", table],
+                  ["replay", good, tmp_path / "o", "--policy", "red", "--trace", table]):  # fmt: skip
+        line = refused(capsys, tmp_path, *words)
+        assert line == f"weir-sim: {table}: a table's name ends in .json, .csv, .gz or .zst\n"
+
+
+def test_endings_count_in_capitals_too(tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, magic in (
+        ("o.PCAP", "4d3cb2a1"),
+        ("o.pcap.GZ", "1f8b08"),
+        ("o.pcap.Zst", "28b52ffd"),
+        ("o.tmp", "4d3cb2a1"),
+    ):
+        for words in (
+            ["replay", good, tmp_path / name, "--policy", "red"],
+            ["jumbo-report", good, "--write", tmp_path / name],
+        ):
+            assert cli.main([str(word) for word in words]) == 0
+            assert (tmp_path / name).read_bytes().startswith(bytes.fromhex(magic))
+
+
 def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = refused(capsys, tmp_path, "replay", tmp_path / "absent", tmp_path / "o", "--policy", "red")
     assert "absent: No such file or directory" in line
@@ -90,18 +168,24 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--policy", "drop-tail", "--set", "min=30KB"], "min"),
         (["--policy", "red", "--set", "=3"], "write key=value"),
         (["--policy", "red", "--set", "policy=red"], "--policy"),
-        (["--policy", "red", "--link-rate", "20Gbit"], "at most 10Gbit"),
-        (["--policy", "red", "--link-rate", "0"], "link rate"),
-        (["--policy", "red", "--link-rate", "1"], "rate"),
+        (
+            ["--policy", "red", "--link-rate", "20Gbit"],
+            "--link-rate 20Gbit is out of range: allowed is 64kbit to 10Gbit",
+        ),
+        (["--policy", "red", "--link-rate", "0"], "--link-rate 0bit is out of range: allowed is 64kbit to 10Gbit"),
+        (["--policy", "red", "--link-rate", "1"], "--link-rate 1bit is out of range: allowed is 64kbit to 10Gbit"),
         (["--policy", "red", "--link-rate", "fast"], "--link-rate fast"),
-        (["--policy", "red", "--speedup", "0"], "--speedup"),
-        (["--policy", "red", "--speedup", "nan"], "--speedup"),
-        (["--policy", "red", "--seed", "-1"], "--seed"),
+        (["--policy", "red", "--speedup", "0"], "--speedup 0 is out of range: allowed is above 0"),
+        (["--policy", "red", "--speedup", "nan"], "--speedup nan is out of range: allowed is above 0"),
+        (["--policy", "red", "--seed", "-1"], "--seed -1 is out of range: allowed is 0 to 18446744073709551615"),
         (
             ["--policy", "red", "--merge", "flow", "--max-bytes", "63"],
             "merge max_bytes 63 is out of range: allowed is 64 to 9216",
         ),
-        (["--policy", "red", "--merge", "flow", "--max-count", "0"], "--max-count 0 must be a positive number"),
+        (
+            ["--policy", "red", "--merge", "flow", "--max-count", "0"],
+            "--max-count 0 is out of range: allowed is 1 and above",
+        ),
         (
             ["--policy", "red", "--merge", "class", "--match", "10.0.0.0/8"],
             "--match 10.0.0.0/8: write DESTINATION=CLASS",
@@ -123,7 +207,9 @@ def test_missing_capture_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--policy", "red", "--transit", "--mred", "nan:1"], "--mred nan:1: write LOW:HIGH"),
         (["--policy", "codel", "--transit", "--mred", "0.1:0.5"], "red"),
         (["--policy", "red", "--speedup", "1e-18"], "the core's clock has 48 bits of ns, 78 h"),
-        (["--policy", "red", "--wave", "x.fst"], "VCD"),
+        (["--policy", "red", "--wave", "x.fst"], "x.fst: a waveform's name ends in .vcd"),
+        (["--policy", "red", "--wave", "x.vcd.gz"], "x.vcd.gz: a waveform's name ends in .vcd"),
+        (["--policy", "red", "--wave", "x"], "x: a waveform's name ends in .vcd"),
         (["--policy", "red", "--plot", "pie.gif"], "pie.gif: a picture's name ends in .png, .svg or .pdf"),
         (["--policy", "red", "--plot", "pie"], "pie: a picture's name ends in .png, .svg or .pdf"),
         (["--policy", "red", "--stats", "absent/s.json"], "the directory"),
@@ -150,7 +236,7 @@ def test_usage_errors_have_code_2(arguments: list[str], capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    ("preset", "command"), [("none", "python sim/model/build.py --preset none"), ("full", "make model")]
+    ("preset", "command"), [("tail", "python sim/model/build.py --preset tail"), ("full", "make model")]
 )
 def test_missing_model_is_told(
     preset: str,
@@ -166,6 +252,25 @@ def test_missing_model_is_told(
     assert f"preset '{preset}' is not built; run `{command}`" in line
 
 
+@pytest.mark.parametrize(("preset", "like"), [("ful", ", did you mean 'full'?"), ("none", ""), ("*", ""), ("", "")])
+@pytest.mark.parametrize("verb", ["replay", "serve", "waves"])
+def test_a_preset_that_does_not_exist_is_told_with_those_that_do(
+    verb: str, preset: str, like: str, tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = {"replay": [good, tmp_path / "o", "--policy", "red"], "serve": ["--socket", tmp_path / "s"],
+             "waves": [tmp_path / "w.vcd"]}[verb]  # fmt: skip
+    line = refused(capsys, tmp_path, verb, *words, "--preset", preset)
+    names = "full, ten-gig, aqm, small, tail, network, network-jumbo"
+    assert line == f"weir-sim: preset '{preset}' does not exist{like}; choose one of {names}\n"
+
+
+def test_the_presets_are_those_of_the_hardware() -> None:
+    source = native.root() / "hw" / "src" / "main" / "scala" / "weir"
+    presets = re.findall(r'^    WeirConfig\("([a-z-]+)"', (source / "WeirConfig.scala").read_text(), re.M)
+    networks = re.findall(r'^    core\("(network[a-z-]*)"', (source / "Reduced.scala").read_text(), re.M)
+    assert len(presets) >= 5 and native.PRESETS == (*presets, *networks)
+
+
 def test_the_models_of_make_model_are_known() -> None:
     makefile = (native.root() / "Makefile").read_text()
     stamps = dict(re.findall(r"^(MODEL\w*) := build/stamps/model-?(\S*)$", makefile, re.M))
@@ -174,8 +279,8 @@ def test_the_models_of_make_model_are_known() -> None:
 
 
 def test_settings_are_pairs_or_flags() -> None:
-    assert cli._settings(["min=30KB", "ecn", "limit-packets=5", "a=b=c"]) == {
-        "min": "30KB", "ecn": "on", "limit_packets": "5", "a": "b=c",
+    assert cli._settings(["min=30KB", "ecn", "limit-packets=5", "a=b=c", "adaptative"]) == {
+        "min": "30KB", "ecn": "on", "limit_packets": "5", "a": "b=c", "adaptive": "on",
     }  # fmt: skip
 
 

@@ -76,9 +76,10 @@ def closed() -> int:
 
 @pytest.mark.parametrize("words", [["policies"], ["--help"], ["replay", "in.pcap", "/dev/null", "--policy", "red"]])
 def test_a_pipe_that_nobody_reads_ends_it_in_silence(good: Path, words: list[str]) -> None:
-    with os.fdopen(closed(), "w") as pipe:
-        done = run(*words, stdout=pipe, cwd=good.parent)
-    assert (done.returncode, done.stderr) == (141, b"")
+    for unbuffered in ("", "1"):
+        with os.fdopen(closed(), "w") as pipe:
+            done = run(*words, stdout=pipe, cwd=good.parent, env={"PYTHONUNBUFFERED": unbuffered})
+        assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_a_reader_of_the_capture_that_goes_ends_it_in_silence(good: Path, tmp_path: Path) -> None:
@@ -91,13 +92,29 @@ def test_a_reader_of_the_capture_that_goes_ends_it_in_silence(good: Path, tmp_pa
 
 
 def test_a_full_disk_is_told_by_the_name_of_the_output(good: Path, tmp_path: Path) -> None:
-    with open("/dev/full", "w") as full:
-        done = run("policies", stdout=full)
-    assert (done.returncode, done.stderr) == (2, b"weir-sim: standard output: No space left on device\n")
+    """weirctl has the same exit code for it."""
+    for words in (["policies"], ["--help"], ["replay", "--help"]):
+        for unbuffered in ("", "1"):  # argparse ignores that help cannot be written where that shows at once
+            with open("/dev/full", "w") as full:
+                done = run(*words, stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
+            assert (done.returncode, done.stderr) == (1, b"weir-sim: standard output: No space left on device\n")
     for words in (["/dev/full"], ["/dev/null", "--stats", "/dev/full"], ["/dev/null", "--trace", "/dev/full"],
                   ["/dev/null", "--plot", "/dev/full"]):  # fmt: skip
         done = run("replay", good, *words, "--policy", "red")
-        assert (done.returncode, done.stderr) == (2, b"weir-sim: /dev/full: No space left on device\n")
+        assert (done.returncode, done.stderr) == (1, b"weir-sim: /dev/full: No space left on device\n")
+
+
+@pytest.mark.parametrize("place", ["-", "/dev/stdout"])
+@pytest.mark.parametrize("words", [["replay", "in.pcap", "{}", "--policy", "red"], ["jumbo-report", "in.pcap", "--write", "{}"],
+                                   ["replay", "in.pcap", "o.pcap", "--policy", "red", "--stats", "{}"]])  # fmt: skip
+def test_a_standard_output_that_is_closed_is_no_place_for_an_output(
+    good: Path, tmp_path: Path, words: list[str], place: str
+) -> None:
+    line = ["sh", "-c", 'exec "$@" >&-', "sh", *WEIR_SIM, *(word.format(place) for word in words)]
+    done = subprocess.run(line, capture_output=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": PATHS}, timeout=60)
+    said = f"weir-sim: {place}: standard output is closed; name a file, or send it into a file or a pipe\n"
+    assert (done.returncode, done.stderr.decode()) == (2, said)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.pcap"]
 
 
 @pytest.mark.parametrize("closing", [">&-", "2>&-", ">&- 2>&- <&-"])
@@ -181,6 +198,23 @@ def test_an_interrupt_of_an_import_is_one_line(good: Path, tmp_path: Path, modul
     done = run("replay", good, tmp_path / "o", "--policy", "red", "--plot", tmp_path / "p.png", env=env)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"weir-sim: interrupted\n")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["early", "in.pcap"]
+
+
+AT_IMPORT = """
+import os, signal, sys
+at = sys.argv.pop(1)
+sys.modules.pop(at, None)  # an environment may load some at its start
+sys.addaudithook(lambda event, given: event == "import" and given[0] == at and os.kill(os.getpid(), signal.SIGINT))
+from weir_sim.__main__ import run
+run()
+"""
+
+
+@pytest.mark.parametrize("module", ["typing", "contextlib", "threading", "weir.ctl.ending", "weir_sim.cli"])
+def test_an_interrupt_of_the_first_imports_is_one_line(module: str) -> None:
+    command = [sys.executable, "-c", AT_IMPORT, module, "policies"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": PATHS}, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"weir-sim: interrupted\n")
 
 
 def test_an_ignored_interrupt_stays_ignored(good: Path, tmp_path: Path) -> None:

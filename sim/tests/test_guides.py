@@ -41,6 +41,17 @@ def test_the_pages_have_commands() -> None:
     assert sum(len(list(commands(page))) for page in PAGES) > 35
 
 
+def test_the_first_minutes_build_the_core_and_libweir_and_nothing_else() -> None:
+    """What `make serve` would do in a fresh clone: each goal ends by touching its stamp."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # of `make test`
+    done = subprocess.run(["make", "-nB", "serve"], cwd=ROOT, env=own, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    goals = re.findall(r"^touch (?:build/stamps/)?(\S+)$", done.stdout, re.M)
+    assert sorted(goals) == [".venv/stamp", "lib", "model", "rtl", "tools"]
+    assert re.findall(r"model/build\.py (.*)", done.stdout) == ["--preset full"]
+    assert done.stdout.splitlines()[-1].endswith("weir_sim serve --socket /tmp/weir --traffic 2Gbit --link-rate 1Gbit")
+
+
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of a shell that has a served core and a capture `in.pcap` in its folder."""

@@ -53,7 +53,7 @@ def test_figures_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str], ng:
     assert "software model" in result["model"]
     out = capsys.readouterr().out
     for words in (
-        "software model            by flow, L2 form, 8 Mbit/s",
+        "software model            by flow, L2 form, 8Mbit/s",
         "24 measured; 24 by Eq. 1",
         "1.50; 1.50",
         "1 (33.3 %)",
@@ -190,7 +190,7 @@ def test_unusable_capture_leaves_no_file(tmp_path: Path, capsys: pytest.CaptureF
         (["--speedup", "0"], "--speedup"),
         (["--speedup", "inf"], "--speedup"),
         (["--jfet", "soon"], "--jfet soon"),
-        (["--jfet", "11s"], "--jfet must be 0 to 10s"),
+        (["--jfet", "11s"], "--jfet 11s is out of range: allowed is 0 to 10s"),
         (["--prefix", "33"], "--prefix"),
         (["--prefix6", "-1"], "--prefix"),
         (["-j", "absent/r.json"], "the directory"),

@@ -425,7 +425,7 @@ def test_however_it_ends_nothing_is_left(tmp_path: Path, how: signal.Signals, co
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(5)]
     assert (
-        f"client 10.88.0.1 → core, preset {PRESET}, drop-tail, 20 Mbit/s → server 10.88.0.2; back: a wire, 20 ms"
+        f"client 10.88.0.1 → core, preset {PRESET}, drop-tail, 20Mbit/s → server 10.88.0.2; back: a wire, 20ms"
         in lines[0]
     )
     assert lines[3].split()[0] == "nsenter" and "iperf3 -s" in lines[4]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import random
 import shutil
@@ -244,6 +246,39 @@ def test_packets_of_no_bytes_are_left_out_and_noted(tmp_path: Path) -> None:
     assert read(tmp_path, only_fcs) == [(0, b"\0")]
 
 
+def test_packets_that_no_ethernet_frame_has_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(pcap([(1000, IP4), (2000, bytes(60)), (3000, b""), (4000, IP6), (5000, bytes(60))], link=101))
+    capture = read_capture(path)
+    assert [(p.time_ns, p.data[14:]) for p in capture] == [(1000, IP4), (4000, IP6)]
+    assert capture.notes() == ["left out: 1 packet of 0 bytes, 2 packets of raw IP, but neither IPv4 nor IPv6"]
+    netlink, loop = cooked(1, 0x10, bytes(16), 824), cooked(1, 0x0C, bytes(16), 280)
+    path.write_bytes(pcap([(0, netlink), (1000, cooked(1, 0x0800, IP4)), (2000, loop), (3000, netlink)], link=113))
+    capture = read_capture(path)
+    assert [(p.time_ns, p.data[14:]) for p in capture] == [(1000, IP4)]
+    assert capture.notes() == [
+        "left out: 1 packet of protocol 0x000c of ARPHRD type 280, 2 packets of protocol 0x0010 of netlink"
+    ]
+
+
+@pytest.mark.parametrize("more", [b"x", b"more of something else", bytes(3) + b"x", 70000 * b"more"], ids=len)
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+@pytest.mark.parametrize("whole", [True, False])
+def test_bytes_behind_the_compressed_data_are_left_out_and_noted(
+    tmp_path: Path, pack: Pack, more: bytes, whole: bool
+) -> None:
+    """gzip itself says "trailing garbage ignored", and gives what precedes it."""
+    path, rows = tmp_path / "x.pcap", [(n * 1000, random.Random(n).randbytes(1500)) for n in range(1200)]
+    path.write_bytes(pack(pcap(rows)[: None if whole else -1]) + more)
+    capture = read_capture(path)
+    assert [(p.time_ns, p.data) for p in capture] == rows[: None if whole else -1]
+    *cut, note = capture.notes()
+    assert note == f"{path}: bytes that follow the compressed data are left out"
+    assert cut == ([] if whole else [
+        f"{path} is truncated: it ends inside packet 1200 of 1500 bytes; what precedes that is used, 1,199 packets"
+    ])  # fmt: skip
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress, lambda c: gzip.compress(c[:99]) + gzip.compress(c[99:]),
                                   lambda c: zstd.compress(c[:99]) + zstd.compress(c[99:])],
                          ids=["gzip", "zstd", "gzip members", "zstd frames"])  # fmt: skip
@@ -351,7 +386,9 @@ def test_the_whole_packets_of_a_truncated_file_are_used(tmp_path: Path, make: Ca
         (b"\x1f\x8b\x08\x00" + bytes(100), "corrupt"),
         (gzip.compress(b"hello, world"), "not a pcap or pcapng capture"),
         (zstd.compress(b""), "empty file"),
-        (gzip.compress(pcap(small_rows())) + b"more", "Not a gzipped file"),
+        (bz2.compress(pcap(small_rows())), ": compressed by bzip2: unpack it first, bzip2 -dc "),
+        (lzma.compress(pcap(small_rows())), ": compressed by xz: unpack it first, xz -dc "),
+        (b"\x04\x22\x4d\x18" + bytes(20), ": compressed by lz4: unpack it first, lz4 -dc "),
         (b"GET / HTTP/1.1\r\n", "not a pcap or pcapng capture"),
         (b"\xd4\xc3", "truncated"),
         (pcap([]), "no packets"),
@@ -359,13 +396,13 @@ def test_the_whole_packets_of_a_truncated_file_are_used(tmp_path: Path, make: Ca
         (pcap([], link=113), "no packets"),
         (pcap(small_rows(), link=105), "link type 105 (802.11) is not Ethernet"),
         (section() + interface(link=999) + enhanced(0, bytes(60)), "link type 999 is not Ethernet, raw IP or Linux cooked"),
-        (pcap([(0, bytes(60))], link=101), "packet 1 is of raw IP, but neither IPv4 nor IPv6"),
-        (pcap([(0, cooked(1, 0x0C, bytes(16), 280))], link=113), "packet 1 has protocol 0x000c of ARPHRD type 280"),
-        (pcap([(0, cooked(2, 0x10, bytes(16), 824))], link=276), "packet 1 has protocol 0x0010 of netlink"),
-        (pcap([(0, cooked(1, 4, bytes(1501)))], link=113), "packet 1 has protocol 0x0004"),
+        (pcap([(0, bytes(60))], link=101), "the capture has no packets but 1 packet of raw IP, but neither IPv4 nor IPv6"),
+        (pcap([(0, cooked(1, 0x0C, bytes(16), 280))], link=113), "the capture has no packets but 1 packet of protocol 0x000c of ARPHRD type 280"),
+        (pcap([(0, cooked(2, 0x10, bytes(16), 824))], link=276), "the capture has no packets but 1 packet of protocol 0x0010 of netlink"),
+        (pcap([(0, cooked(1, 4, bytes(1501)))], link=113), "the capture has no packets but 1 packet of protocol 0x0004"),
         (section() + interface() + block(3, struct.pack("<I", 60) + bytes(60)), "has no time stamp"),
         (section() + enhanced(0, bytes(60)), "interface 0, which is not described"),
-        (pcap([(0, b"")]), "the capture has no packets but 1 of 0 bytes"),
+        (pcap([(0, b"")]), "the capture has no packets but 1 packet of 0 bytes"),
         (pcap(small_rows())[:24] + struct.pack("<IIII", 0, 0, 1 << 30, 60), "claims 1073741824 captured bytes"),
         (pcap([(0, bytes(70000))]), "packet 1 has 70000 bytes"),
         (section() + struct.pack("<III", 1, 13, 0), "a block claims 13 bytes"),

@@ -80,7 +80,7 @@ def test_an_ended_server_removes_its_socket(process: subprocess.Popen[str], tmp_
         (["--socket", "s", "--pty", "file"], "file: is there already; choose another path"),
         (["--socket", "s", "--pty", "link"], "link: is there already; choose another path"),
         (["--socket", "s", "--pty", "absent/t"], "absent/t: No such file or directory"),
-        (["--socket", "s", "--slow", "-1"], "--slow must be"),
+        (["--socket", "s", "--slow", "-1"], "--slow -1 is out of range: allowed is 0 and above"),
         (["--socket", "s", "--link-rate", "fast"], "--link-rate fast"),
         (["--socket", "s", "--link-rate", "20Gbit"], "rate 20Gbit is out of range"),
     ],

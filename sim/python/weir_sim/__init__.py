@@ -1,7 +1,6 @@
 """Weir's cycle model for Python, and `weir-sim`. What the package offers is loaded when it is first used."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # typing takes a while to import
 
 if TYPE_CHECKING:
     from .core import BusError, Core, Frame, Frames, Stats
@@ -12,6 +11,8 @@ else:
 
     def __getattr__(name: str) -> object:
         """What the package offers, from the module that has it."""
+        from importlib import import_module
+
         if name in __all__:
             for home in ("native", "pcap", "trace", "core"):
                 module = import_module(f".{home}", __name__)

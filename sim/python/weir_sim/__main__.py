@@ -1,14 +1,13 @@
-"""`weir-sim` and `python -m weir_sim`. It imports little itself: an interrupt is one line from the first moment on."""
-
-from __future__ import annotations
+"""`weir-sim`. An interrupt of its imports is one line; until `interrupt` is there, it is Python's."""
 
 import signal
 import sys
-from typing import NoReturn
 
-from weir.ctl.ending import interrupted_quits
+from weir.ctl.interrupt import interrupted_quits
 
 with interrupted_quits("weir-sim"):
+    from typing import NoReturn
+
     from .cli import main
 
 

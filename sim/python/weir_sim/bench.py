@@ -15,6 +15,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from weir.ctl.text import number
+
 from . import native, progress, trace
 from .core import Core
 from .errors import UsageError
@@ -791,5 +793,5 @@ def _run(work: Sequence[tuple[str, Callable[[], list[Row]]]], path: Path, file: 
     missed = [row for row in rows if row.reached is False]
     print(f"{len(rows)} figures, {len(missed)} missed, {len(failed)} not measured; how each was measured: {path}")
     for row in missed:
-        print(f"missed: {row.name}: {row.value:g} {row.unit}, goal {row.goal}")
+        print(f"missed: {row.name}: {number(float(f'{row.value:.6g}'))} {row.unit}, goal {row.goal}")
     return 1 if failed else 0

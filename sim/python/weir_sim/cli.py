@@ -1,14 +1,15 @@
 """`weir-sim`: replays captures through the cycle model of a Weir core.
 
-Exit codes: 0 done; 1 the model is missing or failed; 2 bad input or arguments, one line says which; 3 packets or
-bytes did not add up; 129, 130, 143 ended by a signal; 141 nobody reads the output. Output files appear whole or not
-at all.
+Exit codes: 0 done; 1 the model is missing or failed, or an output could not be written to its end; 2 bad input or
+arguments, one line says which; 3 packets or bytes did not add up; 129, 130, 143 ended by a signal; 141 nobody reads the
+output. Output files appear whole or not at all.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -18,17 +19,25 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import weir
-from weir.ctl.ending import INTERRUPTED, complain, give_up, interrupted_quits, prepare_streams
+from weir.ctl import text
+from weir.ctl.ending import complain, give_up, prepare_streams
 from weir.ctl.errors import BROKEN_PIPE
+from weir.ctl.interrupt import INTERRUPTED, interrupted_quits
 
 from . import native
-from .errors import IdentityError, UsageError
-from .files import STDOUT, is_stdout
+from .errors import IdentityError, UsageError, out_of_range
+from .files import STDOUT, check_ending, is_stdout
 from .native import ModelError
 from .pcap import CaptureError, read_capture
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+SPELLINGS = {"adaptative": "adaptive"}
+"""tc's words for what is called otherwise here."""
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, str]:
@@ -41,7 +50,7 @@ def _settings(pairs: Sequence[str]) -> dict[str, str]:
             )
         if key in ("policy", "queue"):
             raise UsageError(f"--set {pair}: the policy is given by --policy, and the queue is always 0")
-        settings[key.replace("-", "_")] = value if equals else "on"
+        settings[SPELLINGS.get(key, key.replace("-", "_"))] = value if equals else "on"
     return settings
 
 
@@ -61,11 +70,11 @@ def _needs(option: str, value: str, built: Sequence[str], preset: str) -> None:
 def _rules(given: Sequence[str]) -> dict[int, tuple[str, int | str]]:
     """The match table of `--match` options."""
     rules: dict[int, tuple[str, int | str]] = {}
-    for n, text in enumerate(given):
-        where, equals, number = text.rpartition("=")
+    for n, rule in enumerate(given):
+        where, equals, number = rule.rpartition("=")
         if not equals or not (number == "bypass" or (number.isdecimal() and int(number) < 16)):
             raise UsageError(
-                f"--match {text}: write DESTINATION=CLASS with a class of 0 to 15, or bypass, as 10.1.0.0/16=3"
+                f"--match {rule}: write DESTINATION=CLASS with a class of 0 to 15, or bypass, as 10.1.0.0/16=3"
             )
         rules[n] = (where, "bypass" if number == "bypass" else int(number))
     if len(rules) > 16:
@@ -112,6 +121,8 @@ def _distinct(source: Path | None, outputs: Sequence[Path | None], binary: Seque
         if path is None:
             continue
         stdout = is_stdout(path)
+        if sys.__stdout__ is None and os.fspath(path) in STDOUT_NAMES:
+            raise UsageError(f"{path}: standard output is closed; name a file, or send it into a file or a pipe")
         if stdout and path in binary and os.isatty(STDOUT):
             raise UsageError(f"{path}: standard output is a terminal; send it into a file or a pipe")
         if path.is_dir():
@@ -129,6 +140,7 @@ def _distinct(source: Path | None, outputs: Sequence[Path | None], binary: Seque
 
 def build_wave_model(preset: str) -> None:
     """Builds the library that can write waveforms, unless it is up to date."""
+    native.check_preset(preset)
     if not native.library(preset, True).exists():
         print("building the model that writes waveforms (once)", file=sys.stderr)
     command = [sys.executable, native.root() / "sim" / "model" / "build.py", "--preset", preset, "--wave",
@@ -146,23 +158,31 @@ def _rate(text: str) -> float:
         raise UsageError(f"--link-rate {text}: {error}") from None
 
 
+def _check_speedup(speedup: float) -> None:
+    if not 0 < speedup < float("inf"):
+        raise out_of_range("--speedup", text.number(speedup), "above 0; 1 keeps the capture's times")
+
+
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed < 1 << 64:
+        raise out_of_range("--seed", str(seed), "0 to 18446744073709551615 (2^64 - 1)")
+
+
 def _replay(a: argparse.Namespace) -> int:
-    from . import plot
     from .replay import Options, replay
     from .report import summary
 
     _distinct(a.input, [a.stats, a.trace], [a.output, a.plot, a.wave])
-    if a.plot:
-        plot.kind(a.plot)
-    if a.wave and a.wave.suffix == ".fst":
-        raise UsageError(f"{a.wave}: waveforms are written as VCD; name it {a.wave.with_suffix('.vcd').name}")
-    if not (a.speedup > 0 and a.speedup < float("inf")):
-        raise UsageError("--speedup must be a positive number")
-    if not 0 <= a.seed < 1 << 64:
-        raise UsageError("--seed must be 0 to 2^64 - 1")
+    check_ending(a.output, "capture")
+    check_ending(a.stats, "table")
+    check_ending(a.trace, "table")
+    check_ending(a.plot, "picture")
+    check_ending(a.wave, "waveform")
+    _check_speedup(a.speedup)
+    _check_seed(a.seed)
     for name in ("max_bytes", "max_sum", "max_count"):
         if getattr(a, name) is not None and getattr(a, name) < 1:
-            raise UsageError(f"--{name.replace('_', '-')} {getattr(a, name)} must be a positive number")
+            raise out_of_range(f"--{name.replace('_', '-')}", str(getattr(a, name)), "1 and above")
     settings = _settings(a.set)
     capture = read_capture(a.input)  # told first if it cannot be read
     _needs("--merge", a.merge, ("off", "flow", "class"), a.preset)
@@ -183,32 +203,32 @@ def _replay(a: argparse.Namespace) -> int:
     rate = _rate(a.link_rate)
     result = replay(
         Options(
-            a.input,
-            a.output,
-            a.policy,
-            settings,
-            rate,
-            a.speedup,
-            a.seed,
-            a.stats,
-            a.trace,
-            a.plot,
-            a.wave,
-            a.preset,
-            not a.no_skip,
-            a.jumbo,
-            a.merge,
-            "l3" if a.l3 else "l2",
-            a.max_bytes or 0,
-            a.max_sum or 0,
-            a.max_count or 0,
-            jfet,
-            a.spacing or "",
-            _shares(a.mred) if a.mred else None,
-            _rules(a.match),
-            "bypass" if a.match_default == "bypass" else int(a.match_default or 0),
-            a.reorder,
-        ),  # fmt: skip
+            source=a.input,
+            target=a.output,
+            policy=a.policy,
+            settings=settings,
+            link_rate=rate,
+            speedup=a.speedup,
+            seed=a.seed,
+            stats=a.stats,
+            trace=a.trace,
+            plot=a.plot,
+            wave=a.wave,
+            preset=a.preset,
+            skip=not a.no_skip,
+            jumbo=a.jumbo,
+            merge=a.merge,
+            form="l3" if a.l3 else "l2",
+            max_bytes=a.max_bytes or 0,
+            max_sum=a.max_sum or 0,
+            max_count=a.max_count or 0,
+            jfet=jfet,
+            spacing=a.spacing or "",
+            mred=_shares(a.mred) if a.mred else None,
+            match=_rules(a.match),
+            match_default="bypass" if a.match_default == "bypass" else int(a.match_default or 0),
+            reorder=a.reorder,
+        ),
         capture,
     )
     for note in result.notes:
@@ -221,9 +241,11 @@ def _jumbo_report(a: argparse.Namespace) -> int:
     from .jumbo.merge import Limits
     from .jumbo.packet import JumboFormat
     from .jumbo.report import Options, report
-    from .jumbo.text import text
+    from .jumbo.text import text as lines
 
     _distinct(a.input, [a.json], [a.write])
+    check_ending(a.write, "capture")
+    check_ending(a.json, "table")
     try:
         limits = Limits(JumboFormat(l3=a.l3), max_bytes=a.max_bytes, max_count=a.max_count)
     except ValueError as error:
@@ -236,7 +258,7 @@ def _jumbo_report(a: argparse.Namespace) -> int:
     )  # fmt: skip
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    print(text(result))
+    print(lines(result))
     return 0
 
 
@@ -257,6 +279,7 @@ def _waves(a: argparse.Namespace) -> int:
         a.output = native.root() / "build" / "waves" / "core.vcd"
         a.output.parent.mkdir(parents=True, exist_ok=True)
     _distinct(None, [a.output])
+    check_ending(a.output, "waveform")
     build_wave_model(a.preset)
     return run(a.output, a.preset)
 
@@ -267,8 +290,10 @@ def _serve(a: argparse.Namespace) -> int:
 
     if a.socket is None and a.pty is None:
         raise UsageError("serve: name a place: --socket PATH, --pty PATH or both")
-    if not (a.slow >= 0 and a.slow < float("inf")) or not (a.speedup > 0 and a.speedup < float("inf")):
-        raise UsageError("--slow must be a number from 0, --speedup a positive one")
+    if not 0 <= a.slow < float("inf"):
+        raise out_of_range("--slow", text.number(a.slow), "0 and above; 1 is real time")
+    _check_speedup(a.speedup)
+    _check_seed(a.seed)
     traffic = source(a.traffic, a.speedup, a.seed, a.reorder) if a.traffic else None
     for note in traffic.notes if traffic else ():
         print(f"note: {note}", file=sys.stderr)
@@ -311,13 +336,22 @@ def _policies(a: argparse.Namespace) -> int:
 
 CAPTURE = "capture to read (pcap or pcapng, as such or in gzip or zstd); - is standard input"
 REORDER = "put packets that are out of order in their places, within 10,000 packets"
+STDOUT_NAMES = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+"""What a person calls standard output, also where it is closed."""
 OUTPUTS = ("output", "stats", "trace", "plot", "wave", "json", "write")
 """Arguments that name an output."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """One whose help does not ignore errors of what it is written to."""
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        print(self.format_help(), end="", file=file)
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    top = argparse.ArgumentParser(prog="weir-sim", description="Weir's queue, cycle by cycle, on captures of traffic.")
+    top = _Parser(prog="weir-sim", description="Weir's queue, cycle by cycle, on captures of traffic.")
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     p = verbs.add_parser("replay", help="send a capture through the core", description=(
@@ -427,6 +461,10 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors that an output has while it is written: nothing that was given is wrong."""
+
+
 def _terminate(number: int, frame: object) -> NoReturn:
     raise SystemExit(128 + number)
 
@@ -447,7 +485,8 @@ def guarded(name: str, work: Callable[[], int]) -> int:
     except OSError as error:
         if error.filename is None:
             give_up(sys.stdout)
-        said, code = f"{error.filename or 'standard output'}: {error.strerror or error}", 2
+        said = f"{error.filename or 'standard output'}: {error.strerror or error}"
+        code = 1 if error.errno in DISK else 2
     except ModelError as error:
         said, code = str(error), 1
     except KeyboardInterrupt:
@@ -471,8 +510,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if getattr(a, "plot", None):
                 import_module("matplotlib.pyplot")
         # text keeps out of an output that goes there
-        text = sys.stderr if any(is_stdout(getattr(a, name, None)) for name in OUTPUTS) else sys.stdout
-        with contextlib.redirect_stdout(text):
+        said = sys.stderr if any(is_stdout(getattr(a, name, None)) for name in OUTPUTS) else sys.stdout
+        with contextlib.redirect_stdout(said):
             return int(a.run(a))
 
     if threading.current_thread() is threading.main_thread():

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from weir.ctl import text
+
 from . import host
 from .core import Core
-from .errors import IdentityError, UsageError
+from .errors import IdentityError, UsageError, out_of_range
 from .pace import Pace
 from .serve import Options as ServerOptions
 from .serve import Server
@@ -47,15 +49,15 @@ class Options:
             UsageError: what is wrong, and what is allowed.
         """
         if not 64e3 <= self.link_rate <= 10e9:
-            raise UsageError(f"--link-rate of {self.link_rate:g} bit/s is out of range: allowed is 64kbit to 10Gbit")
+            raise out_of_range("--link-rate", text.rate(self.link_rate), "64kbit to 10Gbit")
         if not 1 <= self.slow <= 1e6:
-            raise UsageError(f"--slow {self.slow:g} is out of range: allowed is 1 (real time) to 1000000")
+            raise out_of_range("--slow", text.number(self.slow), "1 (real time) to 1000000")
         if not 0 <= self.delay_s <= 10:
-            raise UsageError(f"--delay of {self.delay_s:g} s is out of range: allowed is 0 to 10s")
+            raise out_of_range("--delay", text.time(round(self.delay_s * 1e6, 3)), "0 to 10s")
         if not 576 <= self.mtu <= 9000:
-            raise UsageError(f"--mtu {self.mtu} is out of range: allowed is 576 to 9000 (IPv6 from 1280)")
+            raise out_of_range("--mtu", str(self.mtu), "576 to 9000 (IPv6 from 1280)")
         if self.seconds is not None and not 0 < self.seconds <= 86400:
-            raise UsageError(f"--seconds {self.seconds:g} is out of range: allowed is above 0 to 86400")
+            raise out_of_range("--seconds", text.number(self.seconds), "above 0 to 86400")
         if self.cores == 2 and self.delay_s:
             raise UsageError("--delay is of the wire back, which --cores 2 replaces: use --delay 0 with it")
         known = CONGESTION.read_text().split()

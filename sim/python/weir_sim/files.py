@@ -18,12 +18,23 @@ from typing import Any, BinaryIO, cast
 
 from weir.ctl.ending import Ending
 
+from .errors import UsageError
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
 STDIN, STDOUT = 0, 1
+ENDINGS = {
+    "waveform": (".vcd",),
+    "picture": (".png", ".svg", ".pdf"),
+    "capture": (".pcap", ".pcap.gz", ".pcap.zst"),
+    "table": (".json", ".csv", ".gz", ".zst"),
+}
+"""What the names of outputs end in."""
+OTHERS = (".pcapng", ".pcapng.gz", ".pcapng.zst", ".ntar", ".bz2", ".lz4", ".xz", ".zip")
+"""Endings that a capture and a table do not have. Any other is taken."""
 BROKEN = (zlib.error, zstd.ZstdError)
 """What reading from `uncompressed` can raise besides OSError, and EOFError where the file ends too early."""
 
@@ -67,6 +78,11 @@ def uncompressed(file: io.FileIO) -> io.BufferedIOBase:
     return whole
 
 
+def is_trailing(error: Exception) -> bool:
+    """Whether reading from `uncompressed` ended with this since other bytes follow the compressed data."""
+    return str(error).startswith("Not a gzipped file") or str(error).endswith("Unknown frame descriptor")
+
+
 def is_stdout(place: str | os.PathLike[str] | None) -> bool:
     """Whether a place is where text on standard output goes: `-`, or the same pipe or file by another name."""
     if place is None or os.fspath(place) == "-":
@@ -76,6 +92,24 @@ def is_stdout(place: str | os.PathLike[str] | None) -> bool:
     except OSError:
         return False
     return os.path.samestat(there, here) and (not stat.S_ISCHR(here.st_mode) or os.isatty(STDOUT))  # not /dev/null
+
+
+def check_ending(place: str | os.PathLike[str] | None, what: str) -> None:
+    """Refuses a name that says another format than what is written; a stream or a device may have any name. None is nothing.
+
+    Raises:
+        UsageError: the place is a file, and its name does not end in what ENDINGS has for `what`.
+    """
+    if place is None:
+        return
+    path, endings = Path(place), ENDINGS[what]
+    name = path.name.lower()
+    if is_stdout(path) or (path.exists() and not path.is_file()):
+        return
+    if name.endswith(OTHERS) if what in ("capture", "table") else not name.endswith(endings):
+        raise UsageError(
+            f"{path}: a {what}'s name ends in {', '.join(endings[:-1])}{' or ' * (len(endings) > 1)}{endings[-1]}"
+        )
 
 
 @contextlib.contextmanager
@@ -138,7 +172,7 @@ class Outputs:
         with _naming(place):
             file = cast(BinaryIO, io.BufferedWriter(_File(there, place)))
         self._open.append(file)
-        name = os.fspath(place)
+        name = os.fspath(place).lower()
         if name.endswith((".gz", ".zst")):
             # no name and no time in it: the same content gives the same file
             packed = gzip.GzipFile("", "wb", 6, file, 0) if name.endswith(".gz") else zstd.ZstdFile(file, "wb")

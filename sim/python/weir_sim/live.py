@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from weir.ctl import text
+
 from . import host
 from .direction import Direction, Ledger, Options
 from .netns import path
@@ -141,13 +143,13 @@ def _plan(options: Options, number: int, addresses: tuple[str, str], user: bool)
 
 def _welcome(live: Live, say: Callable[[str], None]) -> None:
     o = live.options
-    back = "another core" if o.cores == 2 else f"a wire, {o.delay_s * 1e3:g} ms"
+    back = "another core" if o.cores == 2 else f"a wire, {text.time(round(o.delay_s * 1e6, 3))}"
     say(
-        f"client {CLIENT[0]} → core, preset {o.preset}, {o.policy}, {o.link_rate / 1e6:g} Mbit/s → server {SERVER[0]}; back: {back}"
+        f"client {CLIENT[0]} → core, preset {o.preset}, {o.policy}, {text.rate(o.link_rate)}/s → server {SERVER[0]}; back: {back}"
     )
     say(f"TCP {o.congestion}, ECN {'on' if o.ecn else 'off'}; " + (
         "simulated time is real time" if o.slow == 1 else
-        f"simulated time is {o.slow:g} times slower than real time: the link carries {o.link_rate / o.slow / 1e6:g} Mbit/s"))  # fmt: skip
+        f"simulated time is {text.number(o.slow)} times slower than real time: the link carries {text.about(o.link_rate / o.slow, 'bit/s')}"))  # fmt: skip
     for direction in live.directions:
         say(f"  weirctl -d unix:{direction.socket} queue show")
     if not o.command:

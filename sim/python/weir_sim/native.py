@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from functools import cache
 from pathlib import Path
@@ -9,10 +10,16 @@ from typing import Any
 
 import cffi
 
+from weir.ctl.words import near
+
+from .errors import UsageError
+
 ffi: Any = cffi.FFI()  # type: ignore[no-untyped-call]
 
 MADE = ("full", "network", "network-jumbo")
 """The presets whose cycle models `make model` builds."""
+PRESETS = ("full", "ten-gig", "aqm", "small", "tail", "network", "network-jumbo")
+"""All that people choose from (WeirConfig.scala, Reduced.scala)."""
 
 
 class ModelError(Exception):
@@ -42,15 +49,24 @@ def _declare() -> None:
     ffi.cdef(text.split("/* [cdef] */", 1)[1].split("/* [/cdef] */", 1)[0])
 
 
+def check_preset(preset: str) -> None:
+    """Refuses a preset that does not exist: UsageError. One whose Verilog or model was generated does."""
+    generated = preset and any((root() / "build" / "rtl").glob(f"*/{glob.escape(preset)}/*.v"))
+    if preset not in PRESETS and not generated and not library(preset, False).exists():
+        raise UsageError(f"preset '{preset}' does not exist{near(preset, PRESETS)}; choose one of {', '.join(PRESETS)}")
+
+
 @cache
 def load(preset: str = "full", wave: bool = False) -> Any:
     """The library of a preset.
 
     Raises:
         ModelError: it is not built.
+        UsageError: there is no such preset.
     """
     path = library(preset, wave)
     if not path.exists():
+        check_preset(preset)
         command = f"python sim/model/build.py --preset {preset}" + (" --wave" if wave else "")
         if preset in MADE and not wave:
             command = "make model"

@@ -22,7 +22,7 @@ def model_time(source: str, after_ns: int, speedup: float, start_ns: int = 0) ->
     passed = after_ns / speedup
     if start_ns + passed >= CLOCK_NS:
         raise CaptureError(
-            f"{source}: a packet comes {passed / 3.6e12:.4g} h after the first: the core's clock has 48 bits of ns, "
+            f"{source}: a packet comes {passed / 3.6e12:,.0f} h after the first: the core's clock has 48 bits of ns, "
             f"78 h; give --speedup, or a part of the capture"
         )
     return start_ns + round(passed)

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import BinaryIO, NamedTuple
 
-from .files import BROKEN, open_input, uncompressed
+from .files import BROKEN, is_trailing, open_input, uncompressed
 
 ETHERNET = 1
 RAW_IP = (12, 14, 101, 228, 229)
@@ -37,14 +39,16 @@ _PCAP_MAGICS = {
     b"\x4d\x3c\xb2\xa1": ("<", 1),
     b"\xa1\xb2\x3c\x4d": (">", 1),
 }
+_PACKERS = {b"BZh": "bzip2", b"\xfd7zX": "xz", b"\x04\x22\x4d\x18": "lz4"}
+"""What begins so is compressed by a program of that name."""
 _PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
 _SECTION, _INTERFACE, _OLD_PACKET, _SIMPLE, _ENHANCED = 0x0A0D0D0A, 1, 2, 3, 6
 _OPT_FLAGS, _OPT_RESOLUTION, _OPT_FCS, _OPT_OFFSET = 2, 9, 13, 14
 
 
 def many(packets: int) -> str:
-    """A number of packets in words: 1 packet, 2 packets."""
-    return f"{packets} packet" + "s" * (packets != 1)
+    """A number of packets in words: 1 packet, 2,000 packets."""
+    return f"{packets:,} packet" + "s" * (packets != 1)
 
 
 class CaptureError(Exception):
@@ -53,6 +57,10 @@ class CaptureError(Exception):
 
 class _Ends(Exception):
     """The file ends too early; the text says where."""
+
+
+class _Unreadable(Exception):
+    """A packet has no Ethernet frame; the text says what it is instead."""
 
 
 class Packet(NamedTuple):
@@ -82,7 +90,8 @@ class Capture(Iterator[Packet]):
     Both byte orders, micro- and nanoseconds, any `if_tsresol` (finer than a nanosecond is cut), several sections and
     interfaces, as such or compressed by gzip or zstd. The FCS is removed where the file says how long it is. Packets
     of raw IP and of Linux cooked captures get an Ethernet header with the addresses `MACS`. Packets of 0 bytes are
-    left out. A file that ends inside a packet gives the packets before it.
+    left out, and so are those of raw IP and cooked captures that no Ethernet frame can carry. A file that ends inside a
+    packet gives the packets before it.
 
     Args:
         place: a path, of a file or of a pipe; `-` is standard input.
@@ -101,9 +110,12 @@ class Capture(Iterator[Packet]):
         """read so far"""
         self.empty = 0
         """of them, packets of 0 bytes"""
+        self.foreign: Counter[str] = Counter()
+        """of them, packets that cannot be Ethernet frames, by what they are"""
         self.ends = ""
         """where a file that ends too early ends"""
         self._raw: io.FileIO | None = None
+        self._file: _File | None = None
         packets = self._read()
         self._packets = chain([next(packets)], packets)
 
@@ -121,11 +133,22 @@ class Capture(Iterator[Packet]):
         """What a person should know, once everything has been read: one line each."""
         notes = []
         if self.ends:
-            used = many(self.packets - self.empty)
-            notes.append(f"{self.name} is truncated: it ends {self.ends}; what precedes that is used, {used}")
-        if self.empty:
-            notes.append(f"left out: {many(self.empty)} of 0 bytes")
+            notes.append(
+                f"{self.name} is truncated: it ends {self.ends}; what precedes that is used, {many(self._used)}"
+            )
+        if self._file and self._file.trailing:
+            notes.append(f"{self.name}: bytes that follow the compressed data are left out")
+        if left := self._left_out():
+            notes.append(f"left out: {left}")
         return notes
+
+    @property
+    def _used(self) -> int:
+        return self.packets - self.empty - self.foreign.total()
+
+    def _left_out(self) -> str:
+        kinds = {"0 bytes": self.empty, **dict(sorted(self.foreign.items()))}
+        return ", ".join(f"{many(count)} of {kind}" for kind, count in kinds.items() if count)
 
     def error(self, text: str) -> CaptureError:
         """An error that names the file."""
@@ -135,7 +158,7 @@ class Capture(Iterator[Packet]):
         try:
             with open_input(self._place) as raw:
                 self._raw, self.size = raw, os.fstat(raw.fileno()).st_size if raw.seekable() else None
-                file = _File(uncompressed(raw))
+                file = self._file = _File(uncompressed(raw))
                 magic = file.read_or_end(4, "the file header")
                 if not magic:
                     raise self.error("empty file")
@@ -144,17 +167,24 @@ class Capture(Iterator[Packet]):
                 elif magic == _PCAPNG_MAGIC:
                     yield from _read_pcapng(self, file)
                 else:
+                    packer = next((p for start, p in _PACKERS.items() if magic.startswith(start)), "")
+                    if packer:
+                        source = "" if os.fspath(self._place) == "-" else f" {shlex.quote(self.name)}"
+                        raise self.error(
+                            f"compressed by {packer}: unpack it first, {packer} -dc{source} | weir-sim … -"
+                        )
                     raise self.error("not a pcap or pcapng capture")
         except _Ends as end:
-            if self.packets == self.empty:
+            if not self._used:
                 raise self.error(f"truncated: the file ends {end}, before it has a whole packet") from None
             self.ends = str(end)
         except OSError as error:
             raise self.error(error.strerror or str(error)) from None
         except BROKEN as error:
             raise self.error(f"corrupt: {error}") from None
-        if self.packets == self.empty:
-            raise self.error("the capture has no packets" + (f" but {self.empty} of 0 bytes" if self.empty else ""))
+        if not self._used:
+            left = self._left_out()
+            raise self.error("the capture has no packets" + (f" but {left}" if left else ""))
 
 
 def read_capture(place: str | os.PathLike[str]) -> Capture:
@@ -167,6 +197,8 @@ class _File:
 
     def __init__(self, file: io.BufferedIOBase) -> None:
         self._file = file
+        self.trailing = False
+        """whether it ended with bytes that follow its compressed data"""
 
     def read(self, count: int, what: str) -> bytes:
         data = self.read_or_end(count, what)
@@ -180,6 +212,11 @@ class _File:
             data = self._file.read(count)
         except EOFError:
             raise _Ends("inside its compressed data") from None
+        except (OSError, *BROKEN) as error:
+            if not is_trailing(error):
+                raise
+            self.trailing = True
+            data = b""
         if data and len(data) != count:
             raise _Ends(f"inside {what}")
         return data
@@ -195,15 +232,18 @@ def _check_link(capture: Capture, link: int) -> None:
         raise capture.error(f"link type {link}{name} is not Ethernet, raw IP or Linux cooked")
 
 
-def _ethertype(capture: Capture, link: int, data: bytes, size: int) -> int:
+def _ethertype(link: int, data: bytes, size: int) -> int:
     """The EtherType, or length, of the Ethernet header of a packet that was captured without one.
 
     `data` begins with the link header, if there is one; the payload behind it has `size` bytes.
+
+    Raises:
+        _Unreadable: no Ethernet frame has such a packet.
     """
     if link in RAW_IP:
         kind = {4: 0x0800, 6: 0x86DD}.get(data[0] >> 4)
         if kind is None:
-            raise capture.error(f"packet {capture.packets} is of raw IP, but neither IPv4 nor IPv6")
+            raise _Unreadable("raw IP, but neither IPv4 nor IPv6")
         return kind
     hardware, kind = (_u16(data, 2), _u16(data, 14)) if link == COOKED else (_u16(data, 8), _u16(data, 0))
     if hardware not in NOT_ETHERNET:
@@ -211,14 +251,11 @@ def _ethertype(capture: Capture, link: int, data: bytes, size: int) -> int:
             return kind
         if kind in (1, 4) and size <= 1500:  # IEEE 802.3 without and with an LLC header
             return size
-    raise capture.error(
-        f"packet {capture.packets} has protocol 0x{kind:04x} of {NOT_ETHERNET.get(hardware, f'ARPHRD type {hardware}')}, "
-        f"which no Ethernet frame has; leave such packets out, for instance with tshark -Y ip -w"
-    )
+    raise _Unreadable(f"protocol 0x{kind:04x} of {NOT_ETHERNET.get(hardware, f'ARPHRD type {hardware}')}")
 
 
 def _packet(capture: Capture, link: int, time_ns: int, data: bytes, length: int, fcs: int) -> Packet | None:
-    """A packet, its link header made an Ethernet one; None if it has no bytes."""
+    """A packet, its link header made an Ethernet one; None if it has no bytes, or is no Ethernet frame's."""
     capture.packets += 1
     length = max(length, len(data)) - fcs
     if length < 1:
@@ -229,7 +266,11 @@ def _packet(capture: Capture, link: int, time_ns: int, data: bytes, length: int,
         header = {COOKED: 16, COOKED2: 20}.get(link, 0)
         whole = len(data) >= max(header, 1)
         length = max(length - header, 0)
-        kind = _ethertype(capture, link, data, length).to_bytes(2, "big") if whole else b""
+        try:
+            kind = _ethertype(link, data, length).to_bytes(2, "big") if whole else b""
+        except _Unreadable as what:
+            capture.foreign[str(what)] += 1
+            return None
         data, length = MACS + kind + data[header:], length + 14
     if length > MAX_FRAME:
         raise capture.error(

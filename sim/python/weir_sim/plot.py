@@ -12,14 +12,11 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import UsageError
-from .files import is_stdout
+from .files import check_ending, is_stdout
 from .trace import ACCEPT, ARRIVAL, DEPARTURE, DROP, EARLY, FORCED, FRONT, MARK, OVERFLOW, TICK, Records
 
 BINS = 1600
 """Longer traces are drawn as the span of values in each of so many steps of time."""
-
-KINDS = ("png", "svg", "pdf")
 
 COLOURS = {"q": "#7fb2dd", "avg": "#12395b", "below": "#5d7f2f", "threshold": "#8a8f98", "text": "#20262e"}
 
@@ -177,10 +174,8 @@ def kind(place: str | os.PathLike[str]) -> str:
     path = Path(place)
     if is_stdout(path) or (path.exists() and not path.is_file()):
         return "png"
-    ending = path.suffix.lower().removeprefix(".")
-    if ending not in KINDS:
-        raise UsageError(f"{path}: a picture's name ends in .png, .svg or .pdf")
-    return ending
+    check_ending(path, "picture")
+    return path.suffix.lower().removeprefix(".")
 
 
 def draw(

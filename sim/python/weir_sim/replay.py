@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 import weir
 from weir import trace_csv
+from weir.ctl import text
 
 from . import plot, progress, trace
 from .core import Core
-from .errors import IdentityError, UsageError
+from .errors import IdentityError, out_of_range
 from .files import Outputs
 from .intake import Intake
 from .jumbo.packet import JumboFormat
@@ -181,9 +182,9 @@ def _check_identity(stats: dict[str, Any], tally: _Tally, core: Core) -> None:
         for name, count in tally.dropped.items():
             counted = stats["dropped"][name][key]
             checks[f"dropped.{name} {counted} = traced {count[key]}"] = counted == count[key]
-        for text, holds in checks.items():
+        for claim, holds in checks.items():
             if not holds:
-                raise IdentityError(f"{key} do not add up: {text} does not hold")
+                raise IdentityError(f"{key} do not add up: {claim} does not hold")
     if seen.frames_in != stats["rx_frames"]["packets"] or core.ingress_stalls or core.underruns:
         raise IdentityError(
             f"ports: {seen.frames_in} frames in, {core.ingress_stalls} beats refused, {core.underruns} gaps in frames"
@@ -245,8 +246,8 @@ class Replay:
         self.intake = Intake(
             capture, options.reorder, None if options.jumbo == "opaque" else self.form, options.merge != "off"
         )
-        if not 0 < options.link_rate <= LINE_RATE:
-            raise UsageError("the link rate must be above 0 and at most 10Gbit")
+        if not 64e3 <= options.link_rate <= LINE_RATE:
+            raise out_of_range("--link-rate", text.rate(options.link_rate), "64kbit to 10Gbit")
         self.core = Core(options.preset, wave=wave, egress="mac", skip=options.skip)
         device = self.core.device
         device.seed(options.seed)
@@ -394,8 +395,7 @@ class Replay:
     def draw(self, file: BinaryIO, kind: str) -> None:
         """Writes the plot."""
         rate = self.options.link_rate
-        speed = f"{rate / 1e9:g} Gbit/s" if rate >= 1e9 else f"{rate / 1e6:g} Mbit/s"
-        title = f"{self.options.policy} into {speed}: {self.options.source.name}"
+        title = f"{self.options.policy} into {text.rate(rate)}/s: {self.options.source.name}"
         subtitle = "   ".join(f"{key} {value}" for key, value in self.options.settings.items())
         thresholds: list[tuple[str, float]] = []
         policy = str(self.config["policy"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import weir
+from weir.ctl import text
 
 
 def duration(ns: float) -> str:
@@ -42,16 +43,11 @@ def _range(parameter: weir.Parameter) -> str:
     if parameter.kind == "flag":
         return "on | off"
     if parameter.kind == "time":
-        return f"{_time(parameter.min)} to {_time(parameter.max)}"
-    return f"{parameter.min:.10g} to {parameter.max:.10g} {parameter.unit}".rstrip()
-
-
-def _time(us: float) -> str:
-    """A time as one gives it: 15ms, 4s."""
-    for factor, unit in ((1e6, "s"), (1e3, "ms"), (1, "us")):
-        if us >= factor:
-            return f"{us / factor:.10g}{unit}"
-    return f"{us:.10g}us"
+        return f"{text.time(parameter.min)} to {text.time(parameter.max)}"
+    if parameter.kind == "rate":
+        return f"{text.rate(parameter.min)} to {text.rate(parameter.max)}"
+    least, most = (text.number(float(f"{value:.10g}")) for value in (parameter.min, parameter.max))
+    return f"{least} to {most} {parameter.unit}".rstrip()
 
 
 def policies(only: str | None = None) -> str:

@@ -7,8 +7,10 @@ from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
+from weir.ctl import text
+
 from .core import Core
-from .errors import UsageError
+from .errors import UsageError, out_of_range
 from .frames import ECT0, ECT1, NOT_ECT, udp_frame
 from .intake import Intake
 from .jumbo.link import wire_bytes
@@ -32,7 +34,7 @@ class Random:
 
     def __init__(self, rate: float, seed: int = 1) -> None:
         if not 0 < rate <= 10e9:
-            raise UsageError(f"traffic of {rate:g} bit/s is out of range: allowed is above 0 to 10Gbit; try 1Gbit")
+            raise out_of_range("traffic of", text.rate(rate), "above 0 to 10Gbit; try 1Gbit")
         self._draw = random.Random(seed)
         lengths, weights = zip(*SIZES, strict=True)
         self._lengths, self._weights = lengths, weights

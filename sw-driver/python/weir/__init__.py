@@ -4,8 +4,7 @@ All conversion to the hardware's fixed point happens in libweir (docs/libweir.md
 first used: `import weir` alone takes no time, and does not fail without the library.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # typing takes a while to import
 
 if TYPE_CHECKING:
     from ._config import (
@@ -48,6 +47,8 @@ else:
 
     def __getattr__(name: str) -> object:
         """What the package offers, from the module that has it."""
+        from importlib import import_module
+
         if name in __all__:
             for home in ("_config", "_device"):
                 module = import_module(f".{home}", __name__)

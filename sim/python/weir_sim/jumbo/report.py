@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from weir.ctl import text
+
 from .. import progress
-from ..errors import IdentityError, UsageError
+from ..errors import IdentityError, out_of_range
 from ..files import Outputs
 from ..intake import Intake
 from ..pcap import CaptureError, PcapWriter, read_capture
@@ -47,14 +49,14 @@ class Options:
 
     def __post_init__(self) -> None:
         if not (0 < self.speedup < float("inf")):
-            raise UsageError("--speedup must be a positive number")
+            raise out_of_range("--speedup", text.number(self.speedup), "above 0; 1 keeps the capture's times")
         if not 1000 <= self.link_rate <= 10**12:
-            raise UsageError("--link-rate must be 1kbit to 1000Gbit")
+            raise out_of_range("--link-rate", text.rate(self.link_rate), "1kbit to 1000Gbit")
         if not 0 <= self.jfet_ns <= 10**10:
-            raise UsageError("--jfet must be 0 to 10s")
-        for bits, most in zip(self.prefix, (32, 128), strict=True):
+            raise out_of_range("--jfet", text.time(self.jfet_ns / 1000), "0 to 10s")
+        for option, bits, most in zip(("--prefix", "--prefix6"), self.prefix, (32, 128), strict=True):
             if not 0 <= bits <= most:
-                raise UsageError(f"--prefix must be 0 to 32 bits for IPv4, 0 to 128 for IPv6; not {bits}")
+                raise out_of_range(option, str(bits), f"0 to {most} bits")
 
 
 def elided(plain: bytes, short: bytes, jumbo: Jumbo) -> dict[str, int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from weir.ctl.text import number, rate, time
+
 
 def text(result: dict[str, Any]) -> str:
     """A report in lines."""
@@ -14,10 +16,10 @@ def text(result: dict[str, Any]) -> str:
         return f"{part:,} ({100 * part / whole:.1f} %)"
 
     timer = (
-        f", JFET {o['jfet_us']:g} us, classes /{o['prefix'][0]} and /{o['prefix'][1]}" if o["merge"] == "class" else ""
+        f", JFET {time(o['jfet_us'])}, classes /{o['prefix'][0]} and /{o['prefix'][1]}" if o["merge"] == "class" else ""
     )
     rows = [
-        ("software model", f"by {o['merge']}{timer}, {o['form'].upper()} form, {o['link_rate'] / 1e6:g} Mbit/s, speedup {o['speedup']:g}"),
+        ("software model", f"by {o['merge']}{timer}, {o['form'].upper()} form, {rate(o['link_rate'])}/s, speedup {number(o['speedup'])}"),
         ("packets", f"{frames['before']:,}, of which {share(result['capture']['joinable'], frames['before'])} may join"),
         *(("", f"{count:,}: {reason}") for reason, count in result["capture"]["barred"].items()),
         ("jumbo frames in capture", f"{inside['frames']:,} of {inside['packets']:,} packets, {inside['malformed']:,} malformed, {inside['cut']:,} cut"),
@@ -38,7 +40,7 @@ def text(result: dict[str, Any]) -> str:
             (words, f"{d['mean']:.3f} mean, {d['p50']:.3f} median, {d['p99']:.3f} 99th percentile, {d['max']:.3f} most")
         )
     closed, measured = gain["closed_form"], gain["measured"]
-    rows.append(("TPo/TPj (paper 002)", f"{closed['grouping']:.3f} closed form at {closed['merge_factor']:g} packets a frame "
+    rows.append(("TPo/TPj (paper 002)", f"{closed['grouping']:.3f} closed form at {number(closed['merge_factor'])} packets a frame "
                                         f"({closed['search']:.3f} with the paper's search); "
                                         f"{measured['grouping']:.3f} at the measured {measured['merge_factor']:.2f}"))  # fmt: skip
     return "\n".join(f"{name:<26}{words}" for name, words in rows)

@@ -9,37 +9,10 @@ import io
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-INTERRUPTED = 130
-"""Exit code of a program that was interrupted."""
 _PLAIN = {"µ": "u", "…": "...", "≥": ">=", "≤": "<=", "→": "->", "×": "x"}
-
-
-@contextlib.contextmanager
-def interrupted_quits(program: str) -> Iterator[None]:
-    """In this context an interrupt ends the program at once, with one line and exit code 130.
-
-    For imports: in them KeyboardInterrupt may come out anywhere, also where it is printed and ignored. SIGINT that is
-    ignored stays so, and outside of the main thread nothing changes.
-    """
-
-    def quits(number: int, frame: object) -> None:
-        with contextlib.suppress(OSError):
-            os.write(2, f"{program}: interrupted\n".encode())
-        os._exit(INTERRUPTED)
-
-    before = signal.getsignal(signal.SIGINT)
-    if before in (None, signal.SIG_IGN) or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, quits)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

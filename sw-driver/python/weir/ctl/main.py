@@ -1,14 +1,13 @@
-"""The entry point of weirctl. It imports little itself, so that an interrupt is one line from the first moment on."""
-
-from __future__ import annotations
+"""The entry point of weirctl. An interrupt of its imports is one line; until `interrupt` is there, it is Python's."""
 
 import signal
 import sys
-from typing import NoReturn
 
-from .ending import interrupted_quits
+from .interrupt import interrupted_quits
 
 with interrupted_quits("weirctl"):
+    from typing import NoReturn
+
     from .verbs import VERBS, main
 
 __all__ = ["VERBS", "main", "run"]

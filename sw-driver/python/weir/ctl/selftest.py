@@ -11,8 +11,8 @@ import weir
 
 from . import regs, scene
 from .context import Context
-from .ending import interrupted_quits
 from .errors import DONE, UNSOUND, Ended, Refusal
+from .interrupt import interrupted_quits
 from .words import Words
 
 HELP = """\
@@ -98,7 +98,7 @@ def _model(preset: str) -> tuple[bool, str]:
     except ImportError as error:
         raise Ended(1, f"the cycle model's Python package is not there: {error}") from None
     except Exception as error:
-        if type(error).__name__ != "ModelError":
+        if type(error).__name__ not in ("ModelError", "UsageError"):  # not built; no such preset
             raise
         raise Ended(1, str(error)) from None
     policies = ", ".join(

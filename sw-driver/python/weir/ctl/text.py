@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import weir
@@ -15,8 +16,10 @@ _TIMES = (("s", 1e6), ("ms", 1e3), ("us", 1), ("ns", 1e-3))
 
 
 def number(value: float) -> str:
-    """The shortest decimal number that is this one."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+    """The shortest decimal number that is this one, without an exponent."""
+    if not math.isfinite(value):
+        return repr(float(value))
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{Decimal(repr(float(value))):f}"
 
 
 def _suffixed(value: float, units: Iterable[tuple[str, float]], parse: Callable[[str], float], digits: int = 3) -> str:

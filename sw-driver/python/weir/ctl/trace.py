@@ -15,8 +15,8 @@ from weir import trace_csv
 
 from . import text
 from .context import Context
-from .ending import interrupted_quits
 from .errors import Ended, Refusal
+from .interrupt import interrupted_quits
 from .words import Words, whole
 
 HELP = """\

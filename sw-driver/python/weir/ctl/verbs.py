@@ -18,8 +18,9 @@ from typing import NoReturn
 import weir
 
 from .context import Context
-from .ending import INTERRUPTED, complain, give_up, interrupted_quits, prepare_streams
+from .ending import complain, give_up, prepare_streams
 from .errors import BROKEN_PIPE, CALLERS, FAILED, REFUSED, Ended, Refusal
+from .interrupt import INTERRUPTED, interrupted_quits
 from .words import Options, Words, split
 
 
