@@ -139,7 +139,7 @@ def test_what_is_taken_otherwise_than_by_tc(device: weir.Device, words: str, fou
         ("bandwidth 50%", "'50%' is not a rate"),
         ("max 0", "max 0 is out of range: allowed is 1 to"),
         ("burst 0", "burst 0 is out of range: allowed is 1 to"),
-        ("bandwidth 0", "bandwidth 0 is out of range: allowed is 1000 to"),
+        ("bandwidth 0", "bandwidth 0 is out of range: allowed is 1kbit to"),
         ("max 2000000", "max 2000000 is out of range: allowed is 1 to 1048512 bytes"),
         ("limit 1048513", "limit_bytes 1048513 is out of range: allowed is 64 to 1048512 bytes"),
         ("limit 30000.5", "limit_bytes 30000.5 is not a whole number"),
