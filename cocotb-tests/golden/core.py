@@ -379,9 +379,10 @@ class IdleTime:
         return ranges
 
     def _idle(self, since: int, until: int) -> int:
+        if until < since:
+            return 0
         start = self.time_of(since) if since >= 0 else 0
-        difference = (self.time_of(until) - start) & (1 << 48) - 1
-        return 0 if difference >> 47 else difference
+        return (self.time_of(until) - start) & (1 << 48) - 1
 
 
 class Backlog:
