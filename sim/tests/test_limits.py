@@ -2,7 +2,8 @@
 
 The simulation is arithmetic on what was sent: a decision follows the frame's last beat by a constant, the queue is a FIFO
 served by GCRA (ITU-T I.371), and an arrival is refused if it would take what is held above a limit. The constants are those of
-docs/modules/core.md, admit.md, shape.md and ewma.md, in cycles of 6.4 ns.
+docs/modules/core.md, admit.md, shape.md and ewma.md, in cycles of 6.4 ns, but for CHARGED and ALLOWED: no page has them, and they
+were chosen so that the times of the grants agree with the RTL's. They say when a packet leaves, not what a limit refuses.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ COST = Fraction(round(Fraction(8, 5) * 2**19), 2**19)
 INTERVAL = 4
 #: from a request to the earliest grant of its packet; a request sees the grants that are so much older
 LINKED, SEES_LEAVE = 14, 5
-#: from a grant to the shaper's charge; from the time that the shaper allows a frame to its grant
+#: measured: from a grant to the shaper's charge; from the time that the shaper allows a frame to its grant
 CHARGED, ALLOWED = 3, 4
 #: from its first beat until an arrival that finds its queue empty can be decided: the idle time's decay is computed
 DECAYED = 15
