@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
@@ -56,64 +55,15 @@ class Average:
 
 
 class Ewma:
-    """The average of one queue. Call the events in the order in which they happen; of one
-    cycle: emptied, forget and request first, then withdraw, applied, hint."""
+    """The average of one queue, told of departures and arrivals in the order in which they happen."""
 
     def __init__(self) -> None:
         self.average = 0
         self.idle_since = 0
-        self._hints: deque[tuple[int, int]] = deque()
-        #: the youngest of them, or what will be computed again, is of the last hint of any queue alone
-        self._last = False
-        #: an apply has come, and its hint not yet
-        self.again = False
 
-    def emptied(self, now_ns: int) -> None:
-        """The queue has become empty."""
+    def left(self, now_ns: int) -> None:
+        """A packet was granted: if it was the last one, the queue has been idle since then."""
         self.idle_since = now_ns
-        self._forget()
-
-    def hint(self, now_ns: int, params: RedParams) -> None:
-        """The header of a frame for this queue was seen."""
-        self._add(now_ns, params)
-        self._last = not self.again
-        self.again = False
-
-    def forget(self) -> None:
-        """No hint so far counts any more."""
-        self._forget()
-
-    def other_hint(self) -> None:
-        """The header of a frame for another queue was seen."""
-        self._last = False
-
-    def withdraw(self) -> bool:
-        """The frame of the last hint of any queue does not come; whether that was a hint of this queue that counted."""
-        if not self._last:
-            return False
-        if not self.again:
-            self._hints.pop()
-        self._last = self.again = False
-        return True
-
-    def applied(self) -> None:
-        """The queue's parameters are new; what hints began has to be computed again."""
-        if self._hints:
-            self.again, self._last = True, self._last and len(self._hints) == 1
-            self._hints.clear()
-
-    def compute_again(self, now_ns: int, params: RedParams) -> None:
-        """The hint that an apply caused: in the first cycle after it without another hint."""
-        self._add(now_ns, params)
-        self.again = False
-
-    def _add(self, now_ns: int, params: RedParams) -> None:
-        slots = idle_slots(idle_time(self.idle_since, now_ns), params)
-        self._hints.append((slots, idle_factor(slots, params)))
-
-    def _forget(self) -> None:
-        self._hints.clear()
-        self._last = self.again = False
 
     def clear(self) -> None:
         """The average starts again from 0."""
@@ -121,14 +71,12 @@ class Ewma:
 
     def request(self, now_ns: int, packets: int, quantity: int, params: RedParams) -> Average:
         """An arrival that found `packets` packets and `quantity` units in the queue."""
-        slots, factor = 0, 0
+        slots = 0
         if packets == 0:
-            if self._hints:
-                slots, factor = self._hints[0]
+            slots = idle_slots(idle_time(self.idle_since, now_ns), params)
             self.idle_since = now_ns
-        self._forget()
         if slots:
-            self.average = factor * self.average + (1 << 35) >> 36
+            self.average = idle_factor(slots, params) * self.average + (1 << 35) >> 36
         else:
             a, b = ONE36 - params.weight, params.weight
             self.average = a * self.average + (b * quantity << 22) + (1 << 35) >> 36

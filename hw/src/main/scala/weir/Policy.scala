@@ -9,6 +9,10 @@ abstract class PolicyEngine(val name: String) {
   def build(c: WeirConfig): PolicyUnit
   /** The unit may stand still while no queue has selected it: see [[aqm.Resting]]. */
   def rests: Boolean = true
+  /** Cycles by which the verdict of an arrival that finds its queue empty comes later; its action is always to accept. 0: it is awaited like
+    * every other.
+    */
+  def afterwards: Int = 0
 }
 
 /** A queue management policy that a build can contain. How to add one: docs/adding-a-policy.md.

@@ -167,8 +167,7 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.push.first := waiting.io.popFirst
       unit.io.push.waitNs := waiting.io.popWaitNs
       waiting.io.ready := unit.io.push.ready
-      // an announcement at the pop has to find the port free
-      unit.io.popReady := RegNext(admit.io.roomNext && !ingress.io.hinting) init True
+      unit.io.popReady := RegNext(admit.io.roomNext) init True
       admit.io.arrival << unit.io.pop
     }
     for (unit <- spacing; table <- flowTable) unit.io.lane << table.io.lane
@@ -254,53 +253,6 @@ class WeirCore(c: WeirConfig) extends Component {
     }
   }
 
-  /** RED's average needs to know early that a packet comes to an idle queue. A frame that does not come after all takes
-    * its hint back, before the next frame gives one; so does a frame whose queue turns out to be another than its header
-    * promised (it is too short for its IP header), and is announced again, before it is in Admit.
-    */
-  val hints = new ClockingArea(domain) {
-    private val ends = ingress.io.end.valid
-    /** a frame that ends with its hint, and is not to come: it might follow its predecessor's end at once */
-    private val stillborn = ends && ingress.io.end.kind =/= FrameEnd.good
-    /** what is held comes long after its header: it is announced when it goes to Admit */
-    private val held = spacing.map(_.io.active).getOrElse(False)
-    /** that begins or ends: hints from before are void */
-    private val turns = held.edge(initAt = False)
-    val early = ingress.io.hint.valid && !stillborn && !held
-    private val promised = RegNextWhen(ingress.io.hint.queue, ingress.io.hint.valid)
-    private val other = ingress.io.end.meta.queue =/= Mux(ingress.io.hint.valid, ingress.io.hint.queue, promised)
-
-    /** a cycle after the end; the next frame's hint comes a cycle later still */
-    private val ended = RegNext(ends && !(ingress.io.hint.valid && stillborn)) init False
-    private val differs = RegNextWhen(other, ends)
-    val (late, withdraw, forget, queue) = batch match {
-      case Some(unit) =>
-        // Unpack may hold a frame for long: what happens to it later is not told by its own hint
-        val good = RegNextWhen(ingress.io.end.kind === FrameEnd.good, ends)
-        val lost = turns || store.io.voids
-        /** queues whose next arrival has to be announced when it goes to Admit */
-        val uncertain = Reg(Bits(c.queues bits)) init 0
-        val last = spacing.get.io
-        val arrives = last.pop.valid
-        val queue = last.pop.meta.queue
-        unit.io.uncertain := uncertain
-        // what is held is announced in any case: whether it is uncertain matters of what passes
-        val late = arrives && (last.active || unit.io.unannounced)
-        when(arrives)(PerQueue.bit(uncertain, queue) := False)
-        when(lost || (ended && differs))(uncertain.setAll())
-        /** the hint of the frame that ended last was given, and holds */
-        val given = RegInit(False)
-        when(ingress.io.hint.valid)(given := !held)
-        when(turns)(given := False)
-        // a packet is announced in a cycle without a header's hint
-        (late, ended && (!good || differs) && given, lost, Mux(ingress.io.hint.valid, ingress.io.hint.queue, queue))
-      case None =>
-        val arrives = store.io.arrival.valid
-        val late = arrives && differs
-        (late, ended && (!arrives || differs), False, Mux(late, store.io.arrival.meta.queue, ingress.io.hint.queue))
-    }
-  }
-
   /** Which engine serves a queue, which queues decide at departure. */
   val roles = new ClockingArea(domain) {
     private def runs(q: Int, policies: Iterable[Policy]): Bool =
@@ -317,6 +269,11 @@ class WeirCore(c: WeirConfig) extends Component {
 
   val policies = new ClockingArea(domain) {
     private val registers = control.registers.io
+    private val departure = queues.io.departure
+    val left = Flow(QueueLeft(c))
+    left.valid := departure.valid && departure.descriptor.counts
+    left.queue := departure.queue
+    left.nowNs := departure.grantNs
     for ((unit, n) <- units.zipWithIndex) {
       unit.io.nowNs := nowNs
       unit.io.config << registers.config
@@ -325,10 +282,7 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.clear := registers.clear
       unit.io.selected := B((0 until c.queues).map(roles.engine(_)(n)))
       unit.io.unit := Vec(queueConfig.map(_.unit))
-      unit.io.hint.valid := hints.early || hints.late
-      unit.io.hint.payload := hints.queue
-      unit.io.withdraw := hints.withdraw
-      unit.io.forget := hints.forget
+      unit.io.left << left
       unit.io.emptied := backlog.io.emptied
       unit.io.request.valid := admit.io.requestEngine(n)
       unit.io.request.payload := admit.io.request.payload
@@ -339,7 +293,6 @@ class WeirCore(c: WeirConfig) extends Component {
       unit.io.departure << release.io.asked(n)
       release.io.verdicts(n) << unit.io.departureVerdict
     }
-    admit.io.stall := units.map(_.io.stall).foldLeft(B(0, c.queues bits))(_ | _)
     release.io.fill := backlog.io.fill
     release.io.engine := roles.engine
     release.io.decides := roles.decides
@@ -466,21 +419,21 @@ class WeirCore(c: WeirConfig) extends Component {
 
   /** What a departure leaves behind: an event, a trace record, a smaller queue. */
   val departing = new ClockingArea(domain) {
-    private val left = queues.io.departure
-    backlog.io.leave.valid := left.valid
-    backlog.io.leave.queue := left.queue
+    private val packet = queues.io.departure
+    backlog.io.leave.valid := packet.valid
+    backlog.io.leave.queue := packet.queue
     backlog.io.leaves := queues.io.departs
-    private val counts = left.descriptor.counts
-    backlog.io.leave.length := Mux(counts, left.descriptor.length, U(0, c.lengthWidth bits))
-    backlog.io.leave.cells := left.descriptor.chain.cells.resized
+    private val counts = packet.descriptor.counts
+    backlog.io.leave.length := Mux(counts, packet.descriptor.length, U(0, c.lengthWidth bits))
+    backlog.io.leave.cells := packet.descriptor.chain.cells.resized
     if (c.jumbo) {
       backlog.io.leave.packets := counts.asUInt.resized
-      backlog.io.leaveFirst := (left.first && !left.dead) || left.dies
+      backlog.io.leaveFirst := (packet.first && !packet.dead) || packet.dies
     }
     /** q when it no longer holds the packet */
     val fill = c.trace generate {
-      val queue = RegNext(RegNext(left.queue))
-      val shown = Delay(left.valid, 2, init = False)
+      val queue = RegNext(RegNext(packet.queue))
+      val shown = Delay(packet.valid, 2, init = False)
       RegNextWhen(backlog.io.fill(queue.resized), shown)
     }
 
@@ -697,7 +650,7 @@ class WeirCore(c: WeirConfig) extends Component {
     packetGate.stir(host: _*)
     packetGate.stir(counters.io.busy)
     for (fifo <- traceFifo) packetGate.stir(fifo.io.push.valid, ticking.lost)
-    packetGate.stir(ingress.io.hint.valid, ingress.io.end.valid, hints.early, hints.late, hints.withdraw, hints.forget)
+    packetGate.stir(ingress.io.end.valid)
     packetGate.stir(store.io.end.valid, store.io.arrival.valid, store.io.event.valid)
     packetGate.stir(sends, schedule.io.busy, admit.io.busy, release.io.busy, turning, quietness.near)
     packetGate.stir(units.map(_.io.busy): _*)

@@ -17,8 +17,12 @@ import weir.merge.FlowLook
   * commit would come in the cycle of a slow one's, or next to it: commits are two cycles apart or more, and on
   * average four.
   *
-  * An arrival waits at s0 while its queue's configuration is being replaced (`hold`) or while the average's decay
-  * over idle time is not known yet (`stall`). A jumbo frame in transit is one arrival: its header asks for all of it; its packets follow, each
+  * RED's family never selects an arrival that finds its queue empty. Such an arrival is accepted without asking; its
+  * policy brings average and count up to date afterwards and answers `c.afterwards` cycles later than it else does. With
+  * that answer come `commit` and the trace record. Fast arrivals keep clear of the cycles in which the policy is at work
+  * on it, and one that finds something in its queue waits until all before it have been taken into the average.
+  *
+  * An arrival waits at s0 while its queue's configuration is being replaced (`hold`). A jumbo frame in transit is one arrival: its header asks for all of it; its packets follow, each
   * with a slot and a descriptor of its own, but neither waiting nor asking, and share the header's verdict. The queue before s0 holds 32 arrivals;
   * `room` falls three before that (with jumbo frames one before, the arrival on its way to the queue counted).
   */
@@ -34,8 +38,6 @@ class Admit(c: WeirConfig) extends Component {
     val room, roomNext = out Bool ()
     /** arrivals of this queue wait */
     val hold = in(Bits(c.queues bits))
-    /** arrivals of this queue wait if they find it empty */
-    val stall = in(Bits(c.queues bits))
     /** no decision of this queue is being made */
     val settled = out(Bits(c.queues bits))
 
@@ -110,6 +112,9 @@ class Admit(c: WeirConfig) extends Component {
   private def engineOf(policy: UInt): Bits = Vec(engines.map(serves(_, policy))).asBits
   private def slow(policy: UInt): Bool =
     c.policies.toSeq.sortBy(_.id).filter(_.latency > Policy.fast).map(policy === _.id).orR
+  /** it answers arrivals that find their queue empty later */
+  private def defers(policy: UInt): Bool =
+    c.policies.toSeq.sortBy(_.id).filter(_.engine.exists(_.afterwards > 0)).map(policy === _.id).orR
 
   /** Slow arrivals that have gone: whether the commit of one is within a cycle of that of a fast one that goes now. */
   private val slowIssues = new Area {
@@ -118,6 +123,17 @@ class Admit(c: WeirConfig) extends Component {
     private val history = new Steps(went, ahead + 1)
     /** one went a cycle less than `ahead` ago, to one more */
     val near = if (ahead > 0) ((ahead - 1).max(1) to ahead + 1).map(history(_)).orR else False
+  }
+
+  /** Decisions that are made afterwards. */
+  val afterwards = new Area {
+    val went = False
+    /** it is as if another arrival went `c.afterwards` cycles after the first: fast ones stay the interval away from it */
+    val history = new Steps(went, c.afterwards + interval - 1 max 1)
+    val near = if (c.afterwards > 0) (1 - interval until interval).map(n => history(c.afterwards + n)).orR else False
+    /** cycles for which an arrival that finds its queue not empty has to wait */
+    val left = for (q <- 0 until c.queues) yield Reg(UInt(log2Up(c.afterwards + interval) bits)) init 0
+    val pending = B(left.map(_ =/= 0))
   }
 
   /** Of the oldest arrival, looked up a cycle ahead, so that whether it goes depends on few registers: its queue, one bit each, and what that
@@ -129,6 +145,7 @@ class Admit(c: WeirConfig) extends Component {
       RegNext(Mux(waiting.io.pop.ready, of(waiting.io.pop.payload.meta.queue), of(head.payload.meta.queue)))
     val of = next(PerQueue.select(c.queues, True, _)) init 0
     val late = next(PerQueue.bit(B(io.config.map(config => slow(config.policy))), _))
+    val defers = next(PerQueue.bit(B(io.config.map(config => Admit.this.defers(config.policy))), _))
     val engine = next(PerQueue(Vec(io.config.map(config => engineOf(config.policy))), _))
   }
 
@@ -150,12 +167,14 @@ class Admit(c: WeirConfig) extends Component {
     /** a packet of a jumbo frame in transit whose header has gone */
     val member = if (c.jumbo) arrival.transit.member else False
     val pause = Reg(UInt(2 bits)) init 0
-    val waits = io.hold | (io.stall & io.empty)
+    val waits = io.hold | (afterwards.pending & ~io.empty)
     val late = oldest.late
+    /** it is accepted, and decided about afterwards */
+    val deferred = oldest.defers && (io.empty & oldest.of) =/= 0 && !member
     /** it goes unless it has to wait; what is loaded with `open` counts with `go` */
     val open = arrival.valid && pause === 0
     /** a fast arrival, and a slow commit that would be near */
-    val meets = !late && slowIssues.near
+    val meets = !late && (slowIssues.near || afterwards.near)
     val go = open && (member || (waits & oldest.of) === 0) && !meets
     arrival.ready := go
     when(pause =/= 0)(pause := pause - 1)
@@ -166,6 +185,11 @@ class Admit(c: WeirConfig) extends Component {
     // a cycle later, from a register: the next arrival is four cycles away
     io.nextDraw := RegNext(go && !member) init False
     slowIssues.went setWhen (go && late)
+    afterwards.went setWhen (go && deferred)
+    for ((left, q) <- afterwards.left.zipWithIndex) {
+      when(left =/= 0)(left := left - 1)
+      when(go && deferred && oldest.of(q))(left := c.afterwards + interval - 1)
+    }
     /** counts a cycle later, likewise */
     val sequence = Reg(UInt(32 bits)) init 0
   }
@@ -196,6 +220,8 @@ class Admit(c: WeirConfig) extends Component {
     val arrival = Arrival(c)
     val request = PolicyRequest(c)
     val engine = Bits(engines.size bits)
+    /** decided about afterwards */
+    val deferred = Bool()
     val unit = UInt(2 bits)
     val descriptor = c.descriptorId
     val sequence = UInt(32 bits)
@@ -235,6 +261,7 @@ class Admit(c: WeirConfig) extends Component {
     next.request.ecn := issue.arrival.meta.ecn
     next.request.draw := io.draw
     next.engine := oldest.engine
+    next.deferred := issue.deferred
     next.unit := config.unit
     next.descriptor := descriptor.id
     next.sequence := issue.sequence
@@ -298,19 +325,17 @@ class Admit(c: WeirConfig) extends Component {
     io.enter.cells := request.context.cells.resized
   }
 
-  /** Decisions of one class in flight. */
+  /** Decisions of one class in flight, by the time from request to verdict. */
   class Flight(val latency: Int, mine: Bool) extends Area {
-    val went = request.valid && mine
-    val places: Int = 1 << log2Up(latency / interval + 2)
-    val written, read = Reg(UInt(log2Up(places) bits)) init 0
-    when(went)(written := written + 1)
-    val stage = new Steps(went, latency)
+    val stage = new Steps(request.valid && mine, latency)
     val due = stage(latency)
-    val readNext = read + due.asUInt
-    read := readNext
     /** so many cycles before the verdict */
     def before(cycles: Int): Bool = stage(latency - cycles)
     val exceeded = limits.exceeded(latency)
+  }
+
+  /** The same, and each decision is carried out. */
+  class Outcomes(latency: Int, mine: Bool) extends Flight(latency, mine) {
     /** what was decided about the jumbo frame in transit whose packets follow */
     val whole = c.jumbo generate new Area {
       val action = Reg(UInt(2 bits))
@@ -320,28 +345,34 @@ class Admit(c: WeirConfig) extends Component {
       val head, before = Reg(c.descriptorId)
     }
   }
-  val fast = new Flight(c.fastLatency, !request.late)
-  private val flights = if (c.slowLatency == c.fastLatency) Seq(fast)
-  else Seq(fast, new Flight(c.slowLatency, request.late))
+  val fast = new Outcomes(c.fastLatency, !request.late)
+  private val outcomes = if (c.slowLatency == c.fastLatency) Seq(fast)
+  else Seq(fast, new Outcomes(c.slowLatency, request.late))
+  /** the verdict of what was accepted without asking */
+  private val verdicts = if (c.afterwards > 0) Some(new Flight(c.fastLatency + c.afterwards, request.context.deferred)) else None
+  private val flights = outcomes ++ verdicts
 
-  /** What is known of the decisions in flight: written at t0, read in the third and in the second cycle before the verdict. Verdicts of
-    * two classes are two cycles apart or more, and so are what is read: one memory and one register serve both.
+  /** What is known of the decisions in flight: written at t0, read in the third and in the second cycle before the verdict. A place is that of
+    * the request's time, in steps of the interval. Verdicts are two cycles apart or more, and so are what is read: one register serves all.
     */
   val known = new Area {
-    private val places = flights.map(_.places).max
-    private def place(ofSlow: Bool, at: Flight => UInt): UInt =
-      if (flights.size == 1) at(fast)
-      else ofSlow.asUInt @@ Mux(ofSlow, at(flights.last).resize(log2Up(places)), at(fast).resize(log2Up(places)))
-    private val memory = Mem(Bits(widthOf(request.word) bits), flights.size * places)
-    // requests are four cycles apart: what was written last counts already
-    private val at0 = RegNextWhen(place(issue.late, _.written), issue.open)
-    memory.write(at0, request.word, request.valid)
-    private val at = RegNext(place(flights.last.before(4) || flights.last.before(3), _.readNext))
+    val places: Int = 1 << log2Up(flights.map(_.latency).max / interval + 1)
+    val clock = Reg(UInt(log2Up(places * interval) bits)) init 0
+    clock := clock + 1
+    def placeOf(ago: Int): UInt = (clock - ago)(widthOf(clock) - 1 downto log2Up(interval))
+    val memory = Mem(Bits(widthOf(request.word) bits), places)
+    memory.write(placeOf(0), request.word, request.valid)
+    private val at = Reg(UInt(log2Up(places) bits))
+    for (flight <- flights) when(flight.before(4))(at := placeOf(flight.latency - 4))
     val found = Context()
     found.assignFromBits(memory.readAsync(at))
     /** from the cycle before the verdict to that of the verdict */
     val context = RegNextWhen(found, flights.map(_.before(2)).orR)
-    val engine = RegNext(context.engine)
+    /** nobody is asked about what is decided about afterwards */
+    private val asked = verdicts.map(_.before(1) || !context.deferred).getOrElse(True)
+    val engine = RegNext(context.engine & B(engines.size bits, default -> asked))
+    /** with the outcome: the policy has been asked */
+    val told = RegNext(asked)
     val exempt = RegNext(context.arrival.meta.exempt)
     val member = c.jumbo generate RegNext(context.member)
     /** a jumbo frame with more than one entry, of a queue in which others may pay for it */
@@ -354,7 +385,7 @@ class Admit(c: WeirConfig) extends Component {
 
   if (c.jumbo) {
     val context = known.found
-    io.look.valid := flights.map(_.before(3)).orR
+    io.look.valid := outcomes.map(_.before(3)).orR
     io.look.index := context.arrival.flow
     io.look.held := context.arrival.held
     io.look.queue := context.request.queue
@@ -366,8 +397,10 @@ class Admit(c: WeirConfig) extends Component {
   /** The verdict becomes an outcome, registered: the cycle after it. */
   val commit = new Area {
     private val due = flights.map(_.due).orR
-    private def chosen[T <: Data](of: Flight => T): T =
-      if (flights.size == 1) of(fast) else Mux(flights.last.due, of(flights.last), of(fast))
+    private val carriesOut = outcomes.map(_.due).orR
+    private def chosen[T <: Data, F <: Flight](from: Seq[F], of: F => T): T =
+      from.tail.foldLeft(of(from.head))((other, f) => Mux(f.due, of(f), other))
+    private val exceeded = chosen(flights, (f: Flight) => f.exceeded)
     import known.{engine, exempt}
     private val verdict = PolicyVerdict(c)
     verdict.assignFromBits(Meaningful(due)((0 until engines.size)
@@ -375,17 +408,17 @@ class Admit(c: WeirConfig) extends Component {
       .foldLeft(B(0, widthOf(verdict) bits))(_ | _)))
 
     /** the policy wants to drop or mark a jumbo frame, and the queue has one that packets can be dropped from */
-    private val spares = if (c.jumbo) known.spared && !exempt && !chosen(_.exceeded) && verdict.action =/= Action.accept && io.partialRoom else False
+    private val spares = if (c.jumbo) known.spared && !exempt && !exceeded && verdict.action =/= Action.accept && io.partialRoom else False
     val spared = if (c.jumbo) RegNextWhen(spares, due) else False
     val forced = RegNextWhen(verdict.cause === Cause.forced, due)
-    val valid = RegNext(due) init False
-    /** the queue whose decision is committed, one bit each */
-    val of = RegNext(PerQueue.select(c.queues, due, known.context.request.queue)) init 0
+    val valid = RegNext(carriesOut) init False
+    /** the queue whose policy has decided, one bit each */
+    val of = RegNext(PerQueue.select(c.queues, due && known.told, known.context.request.queue)) init 0
     val context = RegNextWhen(known.context, due)
-    private val turnsAway = !chosen(_.exceeded) && !exempt && verdict.action === Action.drop
-    private val drops = chosen(_.exceeded) || turnsAway
+    private val turnsAway = !exceeded && !exempt && verdict.action === Action.drop
+    private val drops = exceeded || turnsAway
     /** the queue whose policy has dropped what asked by itself */
-    val refunds = RegNext(PerQueue.select(c.queues, if (c.jumbo) due && !known.member else due, known.context.request.queue) &
+    val refunds = RegNext(PerQueue.select(c.queues, if (c.jumbo) carriesOut && !known.member else carriesOut, known.context.request.queue) &
       B(c.queues bits, default -> (turnsAway && !spares))) init 0
     val action = Reg(UInt(2 bits))
     val cause = Reg(UInt(3 bits))
@@ -401,7 +434,7 @@ class Admit(c: WeirConfig) extends Component {
         action := verdict.action
         cause := verdict.cause
       }
-      when(chosen(_.exceeded)) {
+      when(exceeded) {
         action := Action.drop
         cause := Cause.overflow
       }
@@ -411,15 +444,15 @@ class Admit(c: WeirConfig) extends Component {
         dropped := False
       }
       if (c.jumbo) when(known.member) {
-        action := chosen(_.whole.action)
-        cause := chosen(_.whole.cause)
-        dropped := chosen(_.whole.dropped)
+        action := chosen(outcomes, (f: Outcomes) => f.whole.action)
+        cause := chosen(outcomes, (f: Outcomes) => f.whole.cause)
+        dropped := chosen(outcomes, (f: Outcomes) => f.whole.dropped)
       }
     }
-    val slow = if (flights.size == 1) False else RegNextWhen(flights.last.due, due)
+    val slow = if (outcomes.size == 1) False else RegNextWhen(outcomes.last.due, carriesOut)
     if (c.jumbo) {
-      for (flight <- flights) {
-        val mine = if (flights.size == 1) True else slow === Bool(flight eq flights.last)
+      for (flight <- outcomes) {
+        val mine = if (outcomes.size == 1) True else slow === Bool(flight eq outcomes.last)
         when(valid && mine) {
           when(context.header) {
             flight.whole.action := action
@@ -432,11 +465,11 @@ class Admit(c: WeirConfig) extends Component {
       }
     }
     /** of the class of the arrival that is committed */
-    def ofClass[T <: Data](of: Flight => T): T =
-      if (flights.size == 1) of(fast) else Mux(slow, of(flights.last), of(fast))
+    def ofClass[T <: Data](of: Outcomes => T): T =
+      if (outcomes.size == 1) of(fast) else Mux(slow, of(outcomes.last), of(fast))
     /** the policy's selection stands, even if a limit made the drop its own, or there is a drop */
-    private val acting = chosen(_.exceeded) || !exempt && (verdict.cause =/= Cause.none || verdict.action === Action.drop)
-    private val told = if (c.jumbo) due && !known.member else due
+    private val acting = exceeded || !exempt && (verdict.cause =/= Cause.none || verdict.action === Action.drop)
+    private val told = due && known.told && (if (c.jumbo) !known.member else True)
     val acts = B(engines.indices.map(n => RegNext(told && acting && engine(n)) init False))
     val ofEngine = RegNext(engine & B(engines.size bits, default -> told)) init 0
     /** not of a packet that shares its header's verdict */

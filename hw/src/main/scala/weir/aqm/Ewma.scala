@@ -10,20 +10,14 @@ import weir.csr.{ConfigWrite, LiveWords}
   *
   * Latency: `average` and its differences to the thresholds are valid 4 cycles after the request. Throughput: a
   * request every 4 cycles, also of one queue; `idleSlots` relies on that distance. At reset the averages are 0.
+  * A request that finds its queue empty comes with the factor of its idle time, from [[IdleDecay]].
   */
 case class Ewma(c: WeirConfig) extends Component {
   val io = new Bundle {
     val config = slave(Flow(ConfigWrite(c)))
-    /** a frame of that queue is coming in */
-    val hint = slave(Flow(c.queueId))
-    /** pulses: see [[PolicyPorts]] */
-    val withdraw, forget = in Bool ()
-    val emptied, applied = in(Bits(c.queues bits))
-    /** the time of all these */
-    val nowNs = in(c.time)
-    /** a request of that queue, should it find the queue empty, has to wait */
-    val stall = out(Bits(c.queues bits))
     val request = slave(Flow(PolicyRequest(c)))
+    /** with the request, if it found its queue empty */
+    val factor = in(IdleFactor())
     /** q in the queue's unit, with the request */
     val quantity = in(c.quantity)
     val clear = in(Bits(c.queues bits))
@@ -44,21 +38,7 @@ case class Ewma(c: WeirConfig) extends Component {
   /** in t4: the result is the queue's average, and stored at the end of this cycle; the sum comes too late to be told to a queue in t3 */
   val storing = Reg(Bits(c.queues bits)) init 0
 
-  val decay = IdleDecay(c)
-  decay.io.config << io.config
-  decay.io.hint << io.hint
-  decay.io.withdraw := io.withdraw
-  decay.io.forget := io.forget
-  decay.io.emptied := io.emptied
-  decay.io.applied := io.applied
-  decay.io.nowNs := io.nowNs
-  decay.io.arrival.valid := io.request.valid
-  decay.io.arrival.queue := io.request.queue
-  decay.io.arrival.nowNs := io.request.nowNs
-  decay.io.arrival.empty := io.request.empty
-  io.stall := decay.io.stall
-
-  private val words = new LiveWords(c, RedFamily.named("RED_WEIGHT_LO", "RED_WEIGHT_HI", "RED_MIN", "RED_MAX"), ConfigWrite.later(io.config))
+  private val words = new LiveWords(c, RedFamily.named("RED_WEIGHT_LO", "RED_WEIGHT_HI", "RED_MIN", "RED_MAX"), io.config)
 
   /** avg' = (retained·avg + kept + share·q + 2^36·base + 2^35) >> 36; no arithmetic in t0, operands come late:
     * normal: retained = 2^36 − 1 − W36, kept = avg, share = W36;  after m ≥ 1 idle slots: retained = A_idle;
@@ -68,12 +48,12 @@ case class Ewma(c: WeirConfig) extends Component {
     val queue = io.request.queue
     private val weightHigh = words("RED_WEIGHT_HI", queue)
     val unity = weightHigh(4)
-    val idle = io.request.empty && decay.io.factor.decays
+    val idle = io.request.empty && io.factor.decays
     val average = PerQueue(io.live, queue)
     val weight = (weightHigh(3 downto 0) ## words("RED_WEIGHT_LO", queue)).asUInt
     val minimum = words("RED_MIN", queue).asUInt
     val maximum = words("RED_MAX", queue).asUInt
-    val retained = unity ? U(0, 36 bits) | (idle ? decay.io.factor.retained | ~weight)
+    val retained = unity ? U(0, 36 bits) | (idle ? io.factor.retained | ~weight)
     val share = (unity || idle) ? U(0, 36 bits) | weight
     val update = io.request.valid && !PerQueue.bit(io.clear, queue)
   }
@@ -82,7 +62,7 @@ case class Ewma(c: WeirConfig) extends Component {
   val t1 = new Area {
     val valid = RegNext(io.request.valid) init False
     val queue = RegNextWhen(t0.queue, io.request.valid)
-    val slots = RegNextWhen(t0.idle ? decay.io.factor.slots | U(0), io.request.valid)
+    val slots = RegNextWhen(t0.idle ? io.factor.slots | U(0), io.request.valid)
     val update = RegNext(t0.update) init False
     val average = RegNextWhen(t0.average, io.request.valid)
     val quantity = RegNextWhen(io.quantity, io.request.valid)

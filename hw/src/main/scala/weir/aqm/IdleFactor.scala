@@ -1,20 +1,11 @@
 package weir.aqm
 
 import spinal.core._
-import weir.WeirConfig
 
-/** A request as the idle time sees it. */
-case class IdleArrival(c: WeirConfig) extends Bundle {
-  val queue = c.queueId
-  val nowNs = c.time
-  /** the queue was found empty */
-  val empty = Bool()
-}
-
-/** How an average decayed. */
+/** How an average decays over idle time. */
 case class IdleFactor() extends Bundle {
-  /** a result is held and decays by one slot or more */
-  val decays = Bool()
+  /** it decays by one slot or more */
+  def decays: Bool = slots =/= 0
   /** A_idle, 36 fraction bits */
   val retained = UInt(36 bits)
   /** m */

@@ -100,6 +100,13 @@ case class PolicyDeparture(c: WeirConfig) extends Bundle {
   val packets = c.count
 }
 
+/** A packet has left its queue. */
+case class QueueLeft(c: WeirConfig) extends Bundle {
+  val queue = c.queueId
+  /** the time of its grant */
+  val nowNs = c.time
+}
+
 /** What is to happen to a departing packet. */
 case class DepartureVerdict(c: WeirConfig) extends Bundle {
   /** [[Action]] */
@@ -120,7 +127,9 @@ case class PolicyTick(c: WeirConfig) extends Bundle {
 /** The ports of every policy engine. An engine connects those that it uses; the others rest at "nothing".
   *
   * Arrivals: requests come at least 4 cycles apart; `verdict` follows each by the policy's fixed latency, in order;
-  * `commit` one cycle after the verdict. Departures: one at a time; an engine whose policy decides at departure
+  * `commit` one cycle after the verdict. A request that finds its queue empty may be answered later, by the engine's
+  * `afterwards`: the arrival has been accepted by then. Other requests keep 4 cycles from where one would stand that is
+  * later by as much, and those of its queue come after it. Departures: one at a time; an engine whose policy decides at departure
   * answers each with `departureVerdict`, at most 16 cycles later, and no departure of any queue comes before that.
   * Ticks: an engine looks at `nowNs` itself, and tells the earliest time at which it has something to do.
   */
@@ -139,17 +148,11 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
   /** pulse, with or after `applied`: the queue's state starts anew (its policy or unit has changed) */
   val clear = in(Bits(c.queues bits))
 
-  /** a frame of that queue is coming in */
-  val hint = slave(Flow(c.queueId))
-  /** pulse: the frame of the last hint before this cycle does not come, or not to that queue */
-  val withdraw = in(Bool())
-  /** pulse: all hints before this cycle are void; arrivals they belong to are announced again */
-  val forget = in(Bool())
+  /** a packet has left that queue, granted at that time; `empty` of a request tells of it two cycles later at the earliest */
+  val left = slave(Flow(QueueLeft(c)))
   /** pulse: these queues have become empty; their last packet left, or their policy dropped the last that was pending; up to three cycles after a request that
     * will still enter */
   val emptied = in(Bits(c.queues bits))
-  /** a request of that queue, should it find the queue empty, has to wait; in bounded time */
-  val stall = out(Bits(c.queues bits))
 
   val request = slave(Flow(PolicyRequest(c)))
   val verdict = master(Flow(PolicyVerdict(c)))
@@ -173,7 +176,7 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
 
   /** Lets every output rest; whatever an engine assigns afterwards counts. */
   def rest(): Unit = {
-    val outputs = Seq[Data](stall, verdict, departureVerdict, wake, busy, attentive, turning, tick, live)
+    val outputs = Seq[Data](verdict, departureVerdict, wake, busy, attentive, turning, tick, live)
     for (output <- outputs; leaf <- output.flatten) {
       leaf := leaf.getZero
       leaf.allowOverride()

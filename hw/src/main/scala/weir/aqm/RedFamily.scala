@@ -11,6 +11,7 @@ object RedFamily extends PolicyEngine("red") {
   def build(c: WeirConfig): PolicyUnit = new RedPolicy(c)
   /** The time at which a queue became empty counts from before it selects a policy of the family. */
   override def rests: Boolean = false
+  override def afterwards: Int = IdleDecay.latency
 
   object Red extends Policy(1, "red", 10) {
     val engine: Option[PolicyEngine] = Some(RedFamily)

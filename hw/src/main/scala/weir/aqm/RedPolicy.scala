@@ -2,44 +2,70 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, WeirConfig}
+import weir.{Policy, Steps, WeirConfig}
 import weir.csr.{ConfigWrite, QueueUnit}
 
 /** RED, and if they are built ISRED and adaptive RED: the average and the decision, for every queue.
   *
-  * Latency: the verdict is valid 10 cycles after its request; the commit is due one cycle later. Throughput: a request
-  * every 4 cycles. A request of a queue with `stall` high should wait if it finds the queue empty; it takes the idle time
-  * for 0 if it does not. Parameters are live words in RAM, read in the stages that use them; they hold nothing before the
-  * first apply of a queue. A request comes two cycles after its queue's `applied` or `clear`, or later.
+  * Latency: the verdict is valid 10 cycles after its request, that of a request that finds its queue empty
+  * `RedFamily.afterwards` later; the commit is due one cycle after the verdict. Throughput: a request every 4 cycles, as
+  * [[PolicyPorts]] counts them. Parameters are live words in RAM, read in the stages that use them; they hold nothing
+  * before the first apply of a queue. A request comes two cycles after its queue's `applied` or `clear`, or later.
   */
 class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
-  private val quantity = PerQueue(io.unit, io.request.queue).mux(
-    QueueUnit.packets -> io.request.packets.resize(c.quantityWidth),
-    QueueUnit.frames -> io.request.frames.resize(c.quantityWidth),
-    default -> io.request.bytes
-  )
-
-  /** a cycle later, but for the decay over idle time, whose hints may come at any time, and ticks: from the host's registers it is far */
+  /** a cycle later, but for ticks: from the host's registers it is far */
   private val told = ConfigWrite.later(io.config)
   private val clear = RegNext(io.clear) init 0
 
+  val decay = IdleDecay(c)
+  decay.io.config << told
+  decay.io.left << io.left
+  decay.io.request << io.request
+
+  /** What found its queue empty, until its decay is known. */
+  val deferred = new Area {
+    private val places = 4
+    require(IdleDecay.latency <= 4 * places, s"requests come 4 cycles apart: $places do not last ${IdleDecay.latency} cycles")
+    private val steps = new Steps(io.request.valid && io.request.empty, IdleDecay.latency)
+    private val comes = steps(IdleDecay.latency - 1)
+    private val written, read = Reg(UInt(log2Up(places) bits)) init 0
+    private val memory = Mem(PolicyRequest(c), places)
+    memory.write(written, io.request.payload, steps(0))
+    when(steps(0))(written := written + 1)
+    when(comes)(read := read + 1)
+    val request = Flow(PolicyRequest(c))
+    request.valid := steps(IdleDecay.latency)
+    request.payload := RegNextWhen(memory.readAsync(read), comes)
+    // it found nothing
+    for (quantity <- Seq(request.bytes, request.packets, request.frames)) {
+      quantity.allowOverride()
+      quantity := 0
+    }
+    request.empty.allowOverride() := True
+  }
+
+  /** t0: requests that are decided about, and those that were deferred */
+  val request = Flow(PolicyRequest(c))
+  request.valid := io.request.valid && !io.request.empty || deferred.request.valid
+  request.payload := Mux(deferred.request.valid, deferred.request.payload, io.request.payload)
+
+  private val quantity = PerQueue(io.unit, request.queue).mux(
+    QueueUnit.packets -> request.packets.resize(c.quantityWidth),
+    QueueUnit.frames -> request.frames.resize(c.quantityWidth),
+    default -> request.bytes
+  )
+
   val ewma = Ewma(c)
-  ewma.io.config << io.config
-  ewma.io.hint << io.hint
-  ewma.io.withdraw := io.withdraw
-  ewma.io.forget := io.forget
-  ewma.io.emptied := io.emptied
-  ewma.io.applied := io.applied
-  ewma.io.nowNs := io.nowNs
-  ewma.io.request << io.request
+  ewma.io.config << told
+  ewma.io.request << request
+  ewma.io.factor := decay.io.factor
   ewma.io.clear := clear
   ewma.io.quantity := quantity
-  io.stall := ewma.io.stall
   io.live := ewma.io.live
 
   val red = Red(c)
   red.io.config << told
-  red.io.request << io.request
+  red.io.request << request
   red.io.average := ewma.io.average
   red.io.belowMinimum := ewma.io.belowMinimum
   red.io.belowMaximum := ewma.io.belowMaximum

@@ -22,7 +22,6 @@ class Resting(c: WeirConfig, engine: PolicyEngine) extends PolicyUnit(c) {
     else outside := inside
   }
   when(!awake) {
-    io.stall := 0
     io.verdict.valid := False
     io.departureVerdict.valid := False
     io.wake.valid := False

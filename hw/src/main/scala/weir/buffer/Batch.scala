@@ -3,7 +3,6 @@ package weir.buffer
 import spinal.core._
 import spinal.lib._
 import weir.{Follows, WeirConfig}
-import weir.aqm.PerQueue
 import weir.jumbo.Spacing
 
 /** Arrivals on their way from Store to Admit. The packets of a jumbo frame wait here until all of it is known to be
@@ -35,11 +34,8 @@ class Batch(c: WeirConfig) extends Component {
     val ready = in Bool ()
     /** an arrival comes if `ready` is high */
     val offers = out Bool ()
-    /** queues whose next arrival has not been announced; that of an arrival that is offered is one of them, or it came out of a jumbo frame */
-    val uncertain = in(Bits(c.queues bits))
-    val unannounced = out Bool ()
     val pop = master(Flow(Arrival(c)))
-    /** the arrival came out of a jumbo frame: nobody has announced its queue; not of packets that stay together behind the first */
+    /** the arrival came out of a jumbo frame; not of packets that stay together behind the first */
     val popInner = out Bool ()
     /** of such a packet: it is the first that is left of its jumbo frame; the sum of the spacings up to its own */
     val popFirst = out Bool ()
@@ -128,9 +124,7 @@ class Batch(c: WeirConfig) extends Component {
   io.pop.valid := coming.direct || leaving.goes
   io.pop.payload := Mux(leaving.valid, leaving.arrival, io.push.payload)
   io.offers := coming.offered || leaving.valid
-  private val leavesInner = leaving.inner && !leaving.arrival.transit.member
-  io.popInner := leaving.valid && leavesInner
-  io.unannounced := leaving.valid ? (leavesInner || PerQueue.bit(io.uncertain, leaving.arrival.meta.queue)) | PerQueue.bit(io.uncertain, io.push.payload.meta.queue)
+  io.popInner := leaving.valid && leaving.inner && !leaving.arrival.transit.member
   io.popFirst := leaving.first
   io.popWaitNs := leaving.waitNs
   io.together := leaving.valid && leaving.transit

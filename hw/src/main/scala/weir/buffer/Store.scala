@@ -44,8 +44,6 @@ class Store(c: WeirConfig) extends Component {
     val commit = out Bool ()
     val discard = out Bool ()
     val event = master(Flow(IngressEvent(c)))
-    /** with `event`, of a jumbo frame or one that was lost after its header: a hint that it gave is void */
-    val voids = c.jumbo generate out(Bool())
     /** a frame holds cells */
     val busy = out Bool ()
   }
@@ -265,10 +263,5 @@ class Store(c: WeirConfig) extends Component {
     }
     io.event.valid := valid
     io.event.payload := Loaded(c, now, ended && !io.end.inner || jumbo.ends)
-    if (c.jumbo) {
-      def late(kind: UInt) = kind === FrameEnd.overflow || kind === FrameEnd.malformed
-      val lost = ended && !io.end.inner && (overflows || late(io.end.kind))
-      io.voids := RegNext(Mux(jumbo.ends, jumbo.end.kind === FrameEnd.good || late(jumbo.end.kind), lost)) init False
-    }
   }
 }

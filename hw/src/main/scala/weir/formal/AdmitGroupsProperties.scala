@@ -3,7 +3,7 @@ package weir.formal
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
-import weir.WeirConfig
+import weir.{Policy, WeirConfig}
 import weir.aqm.{Admit, Cause, PerQueue}
 import weir.buffer.Arrival
 
@@ -61,8 +61,9 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   import transit.left
 
   /** What was known at s0, at t0 and later: history(n) is at tn. */
-  case class Decision() extends Bundle {
-    val valid, described, complete, beyond = Bool()
+  case class Decision() extends Bundle with InFlight {
+    val valid, deferred, described, complete, beyond = Bool()
+    def queue: UInt = arrival.meta.queue
     /** of the shared cells, with the queue's reserve */
     val needed = UInt(17 bits)
     val arrival = Arrival(c)
@@ -76,15 +77,17 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   decision.complete := head.transit.member ? transit.complete | (!head.transit.header || transit.whole)
   private val settings = PerQueue(config, head.meta.queue)
   private val filled = PerQueue(fill, head.meta.queue)
+  decision.deferred := !head.transit.member && filled.packets === 0 && PerQueue.bit(before(B(config.map(_.policy === Policy.Red.id))), head.meta.queue)
   private val bytes = Mux(settings.dropFront, U(0, c.quantityWidth bits), filled.bytes)
   private val packets = Mux(settings.dropFront, U(0, c.countWidth bits), filled.packets)
   decision.beyond := bytes +^ head.meta.length > settings.limitBytes || packets +^ head.transit.packets > settings.limitPackets
   decision.needed := beyondReserve(filled.cells +^ head.transit.cells, settings.reserveCells) - beyondReserve(filled.cells, settings.reserveCells)
   decision.arrival := head
   decision.id := transit.spare ? dut.descriptor.left.pull() | dut.io.descriptor.payload
-  /** in flight, youngest first, until the commit */
-  val history = Seq.iterate(RegNext(decision), latency + 2)(RegNext(_))
-  for (h <- history) h.valid init False
+  /** in flight, youngest first, until the policy is told of the outcome; until the outcome */
+  private val all = Seq.iterate(RegNext(decision), toldAt + 1)(RegNext(_))
+  for (h <- all) h.valid init False
+  val history = all.take(outcomeAt + 1)
   val decided = history.last
   /** The limits' answer to what is at tn; packets share their header's, and have it before t2. */
   val refusals = Seq.fill(2)(transit.refused) ++
@@ -106,12 +109,8 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
     when(go)(assert(headValid && !history.take(3).map(_.valid).orR))
     val pause = PriorityMux(history.take(3).map(_.valid) :+ True, Seq(3, 2, 1, 0).map(U(_, 2 bits)))
     assert(dut.issue.pause.pull() === pause)
-    for (q <- 0 until c.queues) {
-      assert(dut.deciding(q).count.pull() === CountOne(history.map(h => h.valid && h.arrival.meta.queue === q)))
-    }
-    // written at t0, read with the verdict
-    val inTable = CountOne(history.slice(1, latency + 1).map(_.valid))
-    assert((dut.fast.written.pull() - dut.fast.read.pull()).resize(2) === inTable.resize(2) && inTable < 4)
+    for (q <- 0 until c.queues) assert(dut.deciding(q).count.pull() === deciding(all, q))
+    afterwards(decision, all)
     // packets of a jumbo frame share what was decided about it, and there are descriptors for all if it was not dropped
     val dropped = dut.fast.whole.dropped.pull()
     val oldest = PriorityMux(history.reverse.map(_.valid) :+ True,

@@ -17,7 +17,7 @@ private class LeakyAdmit(c: WeirConfig, leak: Option[String]) extends Admit(c) {
 }
 
 /** Admit, and what proofs of it let come: arrivals whenever `room` was high in the cycle before (with jumbo frames in theirs);
-  * configuration, fills, what holds or stalls, and the policies' verdicts are free in every cycle, verdicts with a cause of a policy. Descriptors are the proof's.
+  * configuration, fills, what holds, and the policies' verdicts are free in every cycle, verdicts with a cause of a policy. Descriptors are the proof's.
   */
 abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
   val dut: Admit = make
@@ -34,7 +34,6 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
   dut.io.nowNs := any(c.time)
   val hold = any(Bits(c.queues bits))
   dut.io.hold := hold
-  dut.io.stall := any(Bits(c.queues bits))
   dut.io.draw := any(UInt(c.drawWidth bits))
   dut.io.traces := any(Bits(c.queues bits))
   for (port <- dut.io.verdicts) {
@@ -43,6 +42,51 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
     port << verdict
   }
   dut.io.descriptor.payload := any(c.descriptorId)
+
+  /** What is known of a decision at s0; in the proof's history the n-th is at tn. */
+  trait InFlight {
+    def valid: Bool
+    def deferred: Bool
+    def queue: UInt
+  }
+  /** from s0 to the commit of what is decided at once, and of what is decided about afterwards */
+  protected val outcomeAt: Int = c.fastLatency + 1
+  protected val toldAt: Int = outcomeAt + c.afterwards
+  /** decisions of queue q that its policy has not been told the end of */
+  protected def deciding(history: Seq[InFlight], q: Int): UInt =
+    CountOne(history.zipWithIndex.map { case (h, n) => h.valid && h.queue === q && (if (n <= outcomeAt) True else h.deferred) })
+
+  /** What makes an induction of decisions that are made afterwards: called with the arrival at s0, and those at t0 and later. */
+  protected def afterwards(s0: InFlight, history: Seq[InFlight]): Unit = {
+    val stored = dut.known.rework {
+      Vec((0 until dut.known.places).map(i => CombInit(dut.known.memory.readAsync(U(i, log2Up(dut.known.places) bits))))).setName("known_stored")
+    }.map(_.pull())
+    val clock = dut.known.clock.pull()
+    for ((h, n) <- history.zipWithIndex.take(toldAt - 2).tail) {
+      val context = dut.Context()
+      val place = (clock - n)(widthOf(clock) - 1 downto 2)
+      context.assignFromBits(Vec(stored)(place))
+      val read = if (n < outcomeAt - 2) h.valid else h.valid && h.deferred
+      when(read)(assert(context.request.queue === h.queue && context.deferred === h.deferred))
+    }
+    val blocked = c.afterwards + dut.interval - 1
+    val passed = dut.afterwards.history.passed.pull()
+    for (n <- 1 to blocked) assert(passed(n - 1) === (history(n - 1).valid && history(n - 1).deferred))
+    for (q <- 0 until c.queues) {
+      val youngest = PriorityMux((0 until blocked).map(n => (history(n).valid && history(n).deferred && history(n).queue === q) -> U(blocked - n, 4 bits)) :+
+        (True -> U(0, 4 bits)))
+      assert(dut.afterwards.left(q).pull() === youngest)
+    }
+    // each has the policy to itself for four cycles, in its place or in its place afterwards
+    when(s0.valid) {
+      for (n <- c.afterwards - dut.interval to c.afterwards + dut.interval - 2) assert(!(history(n).valid && history(n).deferred))
+      // and nothing of its queue is decided before what came before it has been
+      when(!s0.deferred)(for (n <- 0 until blocked) assert(!(history(n).valid && history(n).deferred && history(n).queue === s0.queue)))
+    }
+    cover(s0.valid && history(c.afterwards - dut.interval - 1).valid && history(c.afterwards - dut.interval - 1).deferred)
+    cover(s0.valid && !s0.deferred && history(blocked).valid && history(blocked).deferred)
+  }
+
   protected def beyondReserve(cells: UInt, reserve: UInt): UInt =
     Mux(cells.resize(17 bits) > reserve.resize(17 bits), cells.resize(17 bits) - reserve.resize(17 bits), U(0, 17 bits))
 }

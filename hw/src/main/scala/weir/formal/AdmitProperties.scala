@@ -10,7 +10,8 @@ import weir.buffer.Arrival
 /** Every arrival leads to one outcome, in order: a link, or its chain given back and its change of `q` refunded; with
   * its own chain, length and queue; what the limits refuse neither enters `q` nor is refunded. A descriptor that was taken is linked, given back or, by
   * what the limits refuse, left to the next arrival, and nothing is linked without one. The queue of arrivals never overflows. Decisions are four cycles apart or more. No policy but
-  * the queue's own drops or marks, and none what is exempt; what is beyond a limit in bytes or packets is dropped.
+  * the queue's own drops or marks, and none what is exempt; what is beyond a limit in bytes or packets is dropped. What finds its queue empty
+  * is linked or refused without asking; its policy is told later, in the order of the queue's arrivals, four cycles away from every other.
   *
   * The environment is that of [[AdmitInputs]]: all but the arrivals is free in every cycle, also whether there is a descriptor. What the
   * policy says has a cause of its own, as proved for Red.
@@ -64,8 +65,9 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
   }
 
   /** What was known at s0, at t0 and later: history(n) is at tn. */
-  case class Decision() extends Bundle {
-    val valid, described, red, beyond, spare = Bool()
+  case class Decision() extends Bundle with InFlight {
+    val valid, deferred, described, red, beyond, spare = Bool()
+    def queue: UInt = arrival.meta.queue
     /** of the shared cells, with the queue's reserve */
     val needed = UInt(17 bits)
     val arrival = Arrival(c)
@@ -78,15 +80,16 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
   decision.spare := dut.descriptor.spare.pull()
   decision.described := decision.spare || dut.io.descriptor.valid
   decision.red := PerQueue.bit(before(B(config.map(_.policy === Policy.Red.id))), head.meta.queue)
+  decision.deferred := decision.red && filled.packets === 0
   private val bytes = Mux(settings.dropFront, U(0, c.quantityWidth bits), filled.bytes)
   private val packets = Mux(settings.dropFront, U(0, c.countWidth bits), filled.packets)
   decision.beyond := bytes +^ head.meta.length > settings.limitBytes || packets >= settings.limitPackets
   decision.needed := beyondReserve(filled.cells +^ head.chain.cells, settings.reserveCells) - beyondReserve(filled.cells, settings.reserveCells)
   decision.arrival := head
   decision.id := decision.spare ? dut.descriptor.left.pull() | dut.io.descriptor.payload
-  val history = Seq.iterate(RegNext(decision), latency + 2)(RegNext(_))
+  val history = Seq.iterate(RegNext(decision), toldAt + 1)(RegNext(_))
   for (h <- history) h.valid init False
-  val decided = history.last
+  val decided = history(outcomeAt)
   /** the limits' answer to what is at t3, and later */
   val refusals = Seq.iterate(RegNext(!dut.io.enter.valid), latency - 1)(RegNext(_))
   val refused = refusals.last
@@ -116,14 +119,12 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
     when(go)(assert(headValid && !history.take(3).map(_.valid).orR))
     val pause = PriorityMux(history.take(3).map(_.valid) :+ True, Seq(3, 2, 1, 0).map(U(_, 2 bits)))
     assert(dut.issue.pause.pull() === pause)
-    // what is in flight
-    val inTable = CountOne(history.slice(1, latency + 1).map(_.valid))
-    assert((dut.fast.written.pull() - dut.fast.read.pull()).resize(2) === inTable.resize(2) && inTable < 4)
     for (q <- 0 until c.queues) {
-      val deciding = CountOne(history.map(h => h.valid && h.arrival.meta.queue === q))
-      assert(dut.deciding(q).count.pull() === deciding)
-      assert(dut.io.settled(q) === (deciding === 0))
+      val count = deciding(history, q)
+      assert(dut.deciding(q).count.pull() === count)
+      assert(dut.io.settled(q) === (count === 0))
     }
+    afterwards(decision, history)
 
     assert(dut.io.request.valid === history.head.valid)
     when(dut.io.request.valid)(assert(dut.io.request.queue === history.head.arrival.meta.queue))
@@ -136,7 +137,7 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
 
     cover(occupancy > 28)
     cover(watched.done && go && occupancy === 2)
-    cover(decided.valid && inTable === 2)
+    cover(decided.valid && CountOne(history.slice(1, outcomeAt).map(_.valid)) === 2)
   }
 
   private def outcome(): Unit = {
@@ -146,7 +147,12 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
     when(history(3).valid && history(3).described && refusals.head)(assert(dut.descriptor.spare.pull() && dut.descriptor.left.pull() === history(3).id))
     when(dut.io.descriptor.fire)(assert(!decision.spare))
     // one outcome
-    assert(dut.io.commit.valid === decided.valid && dut.io.event.valid === decided.valid)
+    assert(dut.io.event.valid === decided.valid)
+    /** the policy is told of one that was deferred, or of another */
+    val (late, soon) = (history.last.valid && history.last.deferred, decided.valid && !decided.deferred)
+    assert(dut.io.commit.valid === (late || soon) && !(late && soon))
+    when(late)(assert(dut.io.commit.queue === history.last.queue))
+    when(decided.valid && decided.deferred)(assert(link.valid === !refused && !meta.mark))
     assert((link.valid ^ dut.io.free.valid) === decided.valid && !(link.valid && dut.io.free.valid))
     assert(dut.io.enters === PerQueue.select(c.queues, dut.io.enter.valid, dut.io.enter.queue))
     assert(dut.io.refunds === PerQueue.select(c.queues, dut.io.refund.valid, dut.io.refund.queue))
@@ -177,8 +183,9 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
       assert((dut.io.event.cause === Cause.overflow) === refused)
       when(decided.beyond || !decided.described)(assert(refused))
       when(refused)(assert(dut.io.free.valid))
-      assert(dut.io.commit.acts === (decided.red && (dut.io.free.valid || dut.io.event.cause =/= Cause.none)))
+      when(soon)(assert(dut.io.commit.acts === (decided.red && (dut.io.free.valid || dut.io.event.cause =/= Cause.none))))
     }
+    cover(late && dut.io.commit.acts)
     when(!dut.io.commit.valid)(assert(!dut.io.commit.acts && dut.io.commitActs === 0))
 
     cover(link.valid && meta.mark && decided.arrival.meta.queue === 1)

@@ -8,12 +8,11 @@ import weir.csr.FrameEnd
 
 /** From the MAC to the buffer: checks frames, reads their headers and packs their beats into 128-bit words.
   *
-  * Latency: 2 cycles from a beat on `s_axis` to the word it completes and to `end` (last beat). `hint` follows beat 1
-  * (beat 2 with tags) after 3 cycles for IP and 2 for others, never later than `end`. Throughput: one beat per cycle,
+  * Latency: 2 cycles from a beat on `s_axis` to the word it completes and to `end` (last beat). Throughput: one beat per cycle,
   * always; words come every second cycle, or one per frame for frames of one beat.
   *
   * Limits: no word is given for a beat that takes the frame over `maxFrame`, so an oversize frame ends without a
-  * last word. Every frame gives exactly one `hint` and one `end`.
+  * last word. Every frame gives exactly one `end`.
   *
   * Reset and `discard`: the outputs fall silent one cycle later; the frame that is open on the wire is discarded
   * up to its tlast, and so is every frame that starts meanwhile. `gate.open` survives reset for that.
@@ -26,9 +25,6 @@ class Ingress(c: WeirConfig) extends Component {
     val config = in(IngressConfig(c))
     val word = master(Flow(IngressWord(c)))
     val end = master(Flow(IngressEnd(c)))
-    val hint = master(Flow(IngressHint(c)))
-    /** `hint` is valid in the next cycle */
-    val hinting = out Bool ()
     /** a frame is open or something is in flight */
     val busy = out Bool()
   }
@@ -146,20 +142,14 @@ class Ingress(c: WeirConfig) extends Component {
     val isIp = complete && ipVersion.orR
   }
 
-  /** The queue of an IP frame is looked up in two steps, eight DSCPs at a time; the others know theirs at once. */
-  val hint = new Area {
+  /** The queue of an IP frame, looked up in two steps, eight DSCPs at a time: known before the IP header has ended. */
+  val classify = new Area {
     private val decided = beat.valid && parse.decide
-    private val tooShort = beat.valid && beat.last && (beat.isFirst || beat.isSecond || parse.decide)
-    val early = (decided && !parse.isIpSoFar) || tooShort
-    val late = RegNext(decided && parse.isIpSoFar && !tooShort && !io.discard) init False
+    private val decidedBefore = RegNext(decided) init False
     val column = io.config.dscpQueue.grouped(8)
       .map(g => RegNextWhen(Vec(g)(parse.dscp(2 downto 0).asUInt), decided)).toSeq
     val row = RegNextWhen(parse.dscp(5 downto 3).asUInt, decided)
-    io.hinting := (early || late) && !io.discard
-    val valid = RegNext(io.hinting) init False
-    val queue = RegNextWhen(late ? built(Vec(column)(row)) | place.defaultQueue, early || late)
-    io.hint.valid := valid
-    io.hint.queue := queue
+    val queue = RegNextWhen(built(Vec(column)(row)), decidedBefore)
   }
 
   val word = new Area {
@@ -193,7 +183,7 @@ class Ingress(c: WeirConfig) extends Component {
     private def ended[T <: Data](value: T): T = RegNextWhen(value, beat.valid && beat.last)
     val kind = ended(brokenNow ? U(FrameEnd.bad, 3 bits) | (runt ? U(FrameEnd.runt, 3 bits) |
       (word.fits ? U(FrameEnd.good, 3 bits) | U(FrameEnd.oversize, 3 bits))))
-    val queue = ended(parse.isIp ? hint.queue | place.defaultQueue)
+    val queue = ended(parse.isIp ? classify.queue | place.defaultQueue)
     val ecn = ended(parse.isIp ? parse.ecn | U(0, 2 bits))
     val ipVersion = ended(parse.isIp ? parse.ipVersion.asUInt | U(IpVersion.none, 2 bits))
     val ipOffset = ended(parse.isIp ? parse.ipOffset | U(0, 2 bits))
@@ -208,5 +198,5 @@ class Ingress(c: WeirConfig) extends Component {
     io.end.meta.exempt := exempt
   }
 
-  io.busy := gate.open || beat.valid || hint.late || hint.valid || word.valid || end.valid
+  io.busy := gate.open || beat.valid || word.valid || end.valid
 }

@@ -56,7 +56,6 @@ class Spacing(c: WeirConfig) extends Component {
     /** `pop` is taken */
     val popReady = in Bool ()
     /** arrivals pass through the lanes */
-    val active = out Bool ()
     /** packets that are held */
     val held = out(UInt(idWidth + 1 bits))
     /** a packet goes before it is due */
@@ -77,9 +76,7 @@ class Spacing(c: WeirConfig) extends Component {
   /** arrivals in the lanes, and on their way there */
   val count = Reg(UInt(idWidth + 1 bits)) init 0
   private val roomy = RegNext(count < places - 8) init True
-  io.active := active
   io.held := count
-  // what comes and what passes do not wait for each other's conditions: hints depend on it
   io.push.ready := active ? (wanted && roomy) | io.popReady
 
   private val comes = io.push.valid && active && wanted && roomy
