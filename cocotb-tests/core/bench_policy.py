@@ -166,7 +166,7 @@ async def decays_over_idle_time(dut: Any) -> None:
         bench.send(ip_frame(rng, 64), gap=60)
     report = await bench.check()
     decayed = {r.idle_slots for r, _ in report.decisions if r.idle_slots}
-    assert len(decayed) > 4 and report.idle >= 9, decayed
+    assert len(decayed) > 4 and report.idle >= 5, decayed
 
 
 @cocotb.test()
@@ -190,73 +190,22 @@ async def takes_over_a_configuration_under_traffic_that_never_pauses(dut: Any) -
 
 
 @cocotb.test()
-async def waits_for_the_decay_of_its_own_queue_only(dut: Any) -> None:
-    """Queue 0, idle and under RED, is announced while an arrival of queue 1 is due: that one goes in its own time."""
-    bench = await Bench(dut, "decay of another").start()
+async def keeps_clear_of_a_decision_that_is_made_afterwards(dut: Any) -> None:
+    """Arrivals of queue 0, idle and under RED, are accepted at once and decided about 12 cycles later; one of queue 1
+    that would go within 4 cycles of that waits until then, and no other does (admit.md)."""
+    bench = await Bench(dut, "decided afterwards").start()
     rng = bench.rng
     await bench.map_dscp([d % 2 for d in range(64)])
     await bench.configure(0, "red", limit_bytes=9000, min=1000, max=3000, weight=0.01, bandwidth="10Gbit")
     for n in range(120):
+        bench.send(ip_frame(rng, 60, dscp=0), gap=60)
         bench.send(ip_frame(rng, 60, dscp=1), gap=n % 12)
-        bench.send(ip_frame(rng, rng.choice((60, 64)), dscp=0), gap=60)
     report = await bench.check()
     assert report.arrivals == 240
     arrivals = [r for r, _ in report.decisions]
-    waits = {r.at - s.last for r, s in zip(arrivals, bench.sent, strict=True) if r.queue == 1}
-    # core.md: the last beat in cycle 7, s0 in cycle 15, when the decay of the arrival's own queue is known
-    assert waits == {8}, f"requests of queue 1 come {sorted(waits)} cycles after the last beat"
-
-
-def _comes_to_nothing(bench: Bench, kind: str, dscp: int) -> None:
-    """A frame whose header asks for a queue, and that does not arrive there."""
-    rng = bench.rng
-    if kind == "bad":
-        bench.send(ip_frame(rng, rng.choice((60, 300)), dscp=dscp), tuser=1)
-    elif kind == "oversize":
-        bench.send(ip_frame(rng, 700, dscp=dscp))
-    elif kind == "runt":
-        bench.send(ip_frame(rng, 60, dscp=dscp)[: rng.choice((7, 13))])
-    else:  # cut inside its IP header: it goes to the default queue, which is another
-        bench.send(ip_frame(rng, 60, dscp=dscp)[: rng.randrange(25, 34)])
-
-
-@cocotb.test()
-async def a_frame_that_does_not_come_takes_its_hint_back(dut: Any) -> None:
-    """Idle time ends with the header of the frame that arrives, not with that of an earlier one that came to nothing, be it
-    long before or right before it. With slots of 4 us, by division alone."""
-    bench = await Bench(dut, "withdrawn").start()
-    rng = bench.rng
-    await bench.map_dscp([d % 2 for d in range(64)])
-    await bench.core_write(MAX_FRAME=600)
-    for q in range(2):
-        await bench.configure(q, "red", limit_bytes=14000, min=100, max=12000, weight=0.05, avpkt=500,
-                              bandwidth="1Gbit", probability=0.1)  # fmt: skip
-    expected: list[int] = []
-    for kind in ("bad", "oversize", "runt", "cut", "bad"):
-        for near in (False, True):
-            bench.stall = lambda _: True
-            for _ in range(10):
-                bench.send(ip_frame(rng, 500, dscp=1), gap=2)
-            while bench.jobs:
-                await bench.cycles(20)
-            bench.stall = lambda _: False
-            await bench.drain()
-            await bench.until_quiet()
-            bench.skip(20_000 if not near else 400_000)
-            await bench.cycles(3)
-            for _ in range(rng.choice((1, 3))):
-                _comes_to_nothing(bench, kind, 1)
-            if not near:
-                await bench.drain()
-                await bench.until_quiet()
-                bench.skip(380_000)
-                await bench.cycles(3)
-            bench.send(ip_frame(rng, 64, dscp=1))
-            # one beat, right behind it: no hint of its own, and none to take back
-            bench.send(rng.randbytes(7), gap=0)
-            await bench.drain()
-            expected.append(400_000 // 4_000)
-    report = await bench.check()
-    got = [r.idle_slots for r, _ in report.decisions if r.queue == 1 and r.length == 64]
-    # the cycles of draining and of waiting for quiet are idle time too: less than 8000 ns
-    assert len(got) == len(expected) and all(e <= g <= e + 2 for g, e in zip(got, expected, strict=True)), got
+    waits = [r.at - s.last for r, s in zip(arrivals, bench.sent, strict=True)]
+    usual = waits[0]
+    assert set(waits[::2]) == {usual}, "no arrival of queue 0 waits"
+    for wait, first, second in zip(waits[1::2], bench.sent[::2], bench.sent[1::2], strict=True):
+        apart = second.last - first.last
+        assert wait == usual + (16 - apart if 9 <= apart <= 15 else 0), f"{apart} cycles apart: {wait}, usual {usual}"

@@ -1,14 +1,13 @@
 """A whole core at the level of events: every decision derived again from what was sent and when things happened.
 
 Written from docs/architecture.md and docs/modules. The trace records say when a request or grant happened and what
-the hardware used and decided; the model takes from them only the times, and for each arrival m, the idle slots,
-which it bounds (see `IdleTime`). All else (classification, q, average, count, p, draw, verdict, order, sojourn,
-bytes on the wire, counters) it derives itself and compares bit for bit.
+the hardware used and decided; the model takes from them only the times. All else (classification, q, average, m,
+count, p, draw, verdict, order, sojourn, bytes on the wire, counters) it derives itself and compares bit for bit.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from . import drop_tail, frame
 from .counters import Counters
-from .ewma import Ewma, idle_factor
+from .ewma import Ewma
 from .lfsr import Lfsr
 from .oracle import Natural, OracleEwma, OracleRed, saturated
 from .params import ONE36, RedParams
@@ -34,6 +33,8 @@ SEES_LEAVE = 5
 SEES_REFUND = 14
 COMMIT = 12
 TAKES_COUNT = 5
+#: RED decides by this much later about an arrival that finds its queue empty
+AFTERWARDS = 12
 INTERVAL = 4
 # core.md: s0 in cycle 14, queue ready in cycle 27
 LINKED = 13
@@ -42,23 +43,8 @@ OVER_LINK, OVER_LEAVE = 13, 4
 #: a queue that has been linked this much longer is ready for the scheduler without doubt
 SURELY = 8
 
-#: cycles from the beat that says which header it is to the hint at Ewma: 2 or 3 (ingress.md), and registers on the
-#: way of the hint or of now_ns
-HINT_LAG = (1, 5)
 #: an arrival waits no longer than this: 32 in the FIFO, four cycles each, and a configuration that is taken over
 WAITS = 250
-
-#: cycles from a grant to `emptied` at Ewma, and from a refund (its commit)
-EMPTIED_LAG = (2, 7)
-REFUSED_LAG = (1, 4)
-#: a change of q counts with a refund: cycles from s0 (an arrival enters) and from a grant (admit.md, queues.md)
-ENTERS, LEAVES = 2, 3
-#: a frame shorter than this may turn out to have no IP header: its hint then comes with its end
-DOUBTFUL = 80
-#: no such frame takes longer, gaps included
-LONGEST = 2000
-#: cycles from s0 to the request at Ewma
-REQUEST_LAG = (0, 1)
 
 
 class Mismatch(AssertionError):
@@ -111,6 +97,11 @@ class Record:
             common, policy=w[2] >> 16 & 15, unit=w[2] >> 20 & 3, average=w[5] << 11 | w[6] >> 21, count=w[7] & 0xFFFF,
             probability=(w[1] >> 31) << 32 | w[8], draw=w[9] & 0xFFFFFF, idle_slots=w[10] & 0x3FFFFF,
         )  # fmt: skip
+
+
+def decided(r: Record) -> int:
+    """The cycle from which RED's decision about an arrival counts: as if its s0 were then."""
+    return r.at + (AFTERWARDS if r.held_packets == 0 else 0)
 
 
 @dataclass(frozen=True)
@@ -189,23 +180,6 @@ class Sent:
     last: int
     meta: frame.Meta | None
 
-    @property
-    def hint(self) -> tuple[int, int]:
-        """First and last cycle in which its hint can reach Ewma."""
-        tagged = int.from_bytes(self.data[12:14], "big") in frame.TAGS
-        number = 2 if tagged else 1
-        at = self.beats[number] if number < len(self.beats) else self.last
-        return at + HINT_LAG[0], (self.last if len(self.data) < DOUBTFUL else at) + HINT_LAG[1]
-
-
-class TracedEwma(Ewma):
-    """The average, told how many idle slots the hardware found."""
-
-    def request_after(self, slots: int, now_ns: int, packets: int, quantity: int, params: RedParams) -> int:
-        """The new average."""
-        self._hints = deque([(slots, idle_factor(slots, params))] if slots else [])
-        return self.request(now_ns, packets, quantity, params).average
-
 
 class Oracle:
     """The papers' RED in double precision on the same draws (golden/oracle.py), for one queue."""
@@ -219,7 +193,7 @@ class Oracle:
     def judge(self, r: Record, quantity: int, slots: int, verdict: Verdict, params: RedParams) -> None:
         """Compares one decision. The oracle keeps its own average; hardware's selection is `verdict.selected`."""
         natural = Natural.of(params)
-        while self.pending and self.pending[0][0] + COMMIT <= r.at + TAKES_COUNT:
+        while self.pending and self.pending[0][0] + COMMIT <= decided(r) + TAKES_COUNT:
             _, _, selected, dropped = self.pending.popleft()
             if selected or dropped:
                 self.red.count = len(self.pending)
@@ -241,9 +215,9 @@ class Oracle:
             self.compared += 1
             self.different += ruling.selected != verdict.selected
 
-    def settle(self, at: int, length: int, selected: bool, dropped: bool) -> None:
-        """The fate of the request of cycle `at`."""
-        self.pending.append((at, length, selected, dropped))
+    def settle(self, r: Record, selected: bool, dropped: bool) -> None:
+        """The fate of an arrival."""
+        self.pending.append((decided(r), r.length, selected, dropped))
 
 
 @dataclass
@@ -251,7 +225,7 @@ class QueueState:
     """What a queue's decisions depend on."""
 
     setup: Setup
-    ewma: TracedEwma = field(default_factory=TracedEwma)
+    ewma: Ewma = field(default_factory=Ewma)
     red: Red = field(default_factory=Red)
     oracle: Oracle = field(default_factory=Oracle)
     commits: deque[tuple[int, int, bool, bool]] = field(default_factory=deque)
@@ -267,14 +241,14 @@ class QueueState:
         self.setup = setup
 
     def decide(self, r: Record, held: tuple[int, int, int]) -> Verdict:
-        """The policy's verdict; takes m from the record."""
+        """The policy's verdict."""
         if self.setup.policy == DROP_TAIL:
             return drop_tail.verdict()
-        while self.commits and self.commits[0][0] + COMMIT <= r.at + TAKES_COUNT:
+        while self.commits and self.commits[0][0] + COMMIT <= decided(r) + TAKES_COUNT:
             self.red.commit(*self.commits.popleft()[1:])
         params, quantity = self.setup.red, held[self.setup.unit]
-        slots = r.idle_slots if held[1] == 0 else 0
-        average = self.ewma.request_after(slots, r.time, held[1], quantity, params)
+        step = self.ewma.request(r.time, held[1], quantity, params)
+        average, slots = step.average, step.idle_slots
         verdict = self.red.take(average, held[1], r.length, r.ecn, r.draw, params, slots)
         self.oracle.judge(r, quantity, slots, verdict, params)
         return verdict
@@ -282,8 +256,8 @@ class QueueState:
     def commit(self, r: Record, selected: bool, dropped: bool) -> None:
         """What became of the request."""
         if self.setup.policy != DROP_TAIL:
-            self.commits.append((r.at, r.length, selected, dropped))
-            self.oracle.settle(r.at, r.length, selected, dropped)
+            self.commits.append((decided(r), r.length, selected, dropped))
+            self.oracle.settle(r, selected, dropped)
 
 
 @dataclass
@@ -309,80 +283,9 @@ class Report:
         outcomes = ", ".join(f"{name} {n}" for name, n in sorted(self.outcomes.items()))
         return (
             f"{self.arrivals} arrivals, {self.departures} departures, {self.values} values compared bit for bit; "
-            f"{outcomes}; m bounded {self.idle} times; oracle: {self.oracle} verdicts agree, {self.ties} ties; "
+            f"{outcomes}; after idle time {self.idle}; oracle: {self.oracle} verdicts agree, {self.ties} ties; "
             f"{self.grants_determined} grants in a determined order; ingress overflow {self.ingress_overflow}"
         )
-
-
-class IdleTime:
-    """Bounds m, the idle slots that an arrival to an empty queue may have found (ewma.md, Idle time).
-
-    The cycles of a hint and of `emptied` are known within HINT_LAG, EMPTIED_LAG and REFUSED_LAG. m must be floor(i / s)
-    for an i from that window, of a hint that no event certainly made stale; 0 also if no hint is certainly valid. An
-    apply counts for the hints before it. Frames that did not become arrivals have taken their hints back.
-    """
-
-    def __init__(self, sent: Sequence[Sent], queues: int, time_of: Callable[[int], int]) -> None:
-        """`sent`: the frames that became arrivals."""
-        self.time_of = time_of
-        self.hints: list[list[tuple[int, int]]] = [[] for _ in range(queues)]
-        for s in sent:
-            assert s.meta is not None
-            self.hints[s.meta.queue].append(s.hint)
-        self.applies: list[list[tuple[int, int]]] = [[] for _ in range(queues)]
-        #: (first cycle, last cycle, idle time starts here)
-        self.events: list[list[tuple[int, int, bool]]] = [[(-1, -1, True)] for _ in range(queues)]
-
-    def emptied(self, queue: int, at: int, lag: tuple[int, int] = EMPTIED_LAG) -> None:
-        self.events[queue].append((at + lag[0], at + lag[1], True))
-
-    def apply(self, queue: int, first: int, last: int) -> None:
-        """A configuration was taken over: what hints before it began is computed up to that time."""
-        self.applies[queue].append((first, last + HINT_LAG[1]))
-
-    def _until(self, queue: int, hint: tuple[int, int], at: int) -> tuple[int, int]:
-        """First and last cycle up to which the decay that a hint began is computed, for a request of cycle `at`."""
-        first, last = hint
-        for begin, end in self.applies[queue]:
-            if begin <= at and end >= hint[0]:
-                done = hint[1] < begin and end < at
-                first, last = begin if done else first, max(last, end)
-        return first, last
-
-    def request(self, queue: int, at: int, empty: bool) -> None:
-        self.events[queue].append((at + REQUEST_LAG[0], at + REQUEST_LAG[1], empty))
-
-    def allowed(self, r: Record, params: RedParams) -> list[tuple[int, int]]:
-        """Ranges that m may be in."""
-        events = [e for e in self.events[r.queue][-64:] if e[0] < r.at]
-        stale_before = max((first for first, _, _ in events), default=-1)
-        ranges: list[tuple[int, int]] = []
-        certain = False
-        hints = self.hints[r.queue]
-        at = bisect_left(hints, (stale_before - LONGEST, 0))
-        for first, last in hints[at:]:
-            if first > r.at + 1:
-                break
-            if last < stale_before:
-                continue
-            certain |= first > max((e[1] for e in events), default=-1) and last <= r.at
-            first, last = self._until(r.queue, (first, last), r.at)
-            starts = [e for e in events if e[2] and e[0] <= last] or [(-1, -1, True)]
-            latest = max(e[0] for e in starts)
-            starts = [e for e in starts if e[1] >= latest]
-            low = self._idle(max(e[1] for e in starts), first)
-            high = self._idle(min(e[0] for e in starts), last)
-            scaled = [min(i * params.idle_mantissa >> params.idle_exponent, (1 << 22) - 2) for i in (low, high)]
-            ranges.append((scaled[0], scaled[1]))
-        if not certain:
-            ranges.append((0, 0))
-        return ranges
-
-    def _idle(self, since: int, until: int) -> int:
-        if until < since:
-            return 0
-        start = self.time_of(since) if since >= 0 else 0
-        return (self.time_of(until) - start) & (1 << 48) - 1
 
 
 class Backlog:
@@ -467,7 +370,7 @@ class Core:
     def check(self, sent: Sequence[Sent], records: Iterable[Record], changes: Sequence[Change] = ()) -> Report:
         """Derives everything again; raises Mismatch at the first difference."""
         records = list(records)
-        arrivals = [r for r in records if not r.departure]
+        arrivals = sorted((r for r in records if not r.departure), key=lambda r: r.number)
         departures = [r for r in records if r.departure]
         for n, r in enumerate(arrivals):
             self._same(r, "arrival number", r.number, n)
@@ -479,24 +382,14 @@ class Core:
                 if r.queue == q:
                     backlog.add("leave", r.at, r.length)
                     cells.add("leave", r.at, cells_of(r.length))
-        idle = IdleTime(frames, self.queues, self.time_of)
-        for c in changes:
-            idle.apply(c.queue, c.first, c.last)
-        emptied = deque(r for r in departures if r.held_packets == 0)
-        #: arrivals that their policy dropped, of which it is not known yet whether they left their queue empty
-        refused: deque[tuple[int, int]] = deque()
+        left = deque(departures)
         pending = sorted(changes, key=lambda c: c.first)
         for r in arrivals:
-            while emptied and emptied[0].at <= r.at:
-                e = emptied.popleft()
-                idle.emptied(e.queue, e.at)
-            while refused and refused[0][0] < r.at:
-                at, queue = refused.popleft()
-                if not self.backlog[queue].held(at - ENTERS, at, at - LEAVES)[1]:
-                    idle.emptied(queue, at, REFUSED_LAG)
-            self._arrival(r, idle, pending)
-            if r.action == DROP and r.cause != OVERFLOW:
-                refused.append((r.at + COMMIT - self.early, r.queue))
+            while left and left[0].at < r.at:
+                d = left.popleft()
+                for state in self.states[d.queue]:
+                    state.ewma.left(d.time)
+            self._arrival(r, pending)
         for group in self.states:
             self.report.oracle += group[0].oracle.compared
             self.report.ties += group[0].oracle.tied
@@ -511,7 +404,7 @@ class Core:
             kind = "departure" if r.departure else "arrival"
             raise Mismatch(f"{kind} {r.number} of queue {r.queue}, cycle {r.at}: {what} is {got}, expected {expected}")
 
-    def _arrival(self, r: Record, idle: IdleTime, changes: list[Change]) -> None:
+    def _arrival(self, r: Record, changes: list[Change]) -> None:
         backlog = self.backlog[r.queue]
         held_bytes, held_packets = backlog.held(
             r.at - 1, r.at - SEES_REFUND + COMMIT, r.at - SEES_LEAVE
@@ -537,7 +430,7 @@ class Core:
             trial = deepcopy(state) if several else state
             values = self.report.values
             try:
-                outcome = self._outcome(r, trial, held, idle)
+                outcome = self._outcome(r, trial, held)
             except Mismatch as mismatch:
                 failures.append(mismatch)
                 self.report.values = values
@@ -547,9 +440,7 @@ class Core:
             raise failures[0] if not several else Mismatch(f"no configuration explains it: {failures}")
         self.states[r.queue] = [state for state, _ in kept]
         verdict = kept[0][1]
-        if held_packets == 0:
-            self.report.idle += kept[0][0].setup.policy == RED
-        idle.request(r.queue, r.at, held_packets == 0)
+        self.report.idle += r.idle_slots > 0
         if r.cause != OVERFLOW:
             for changes_of, amount in ((backlog, r.length), (self.cells[r.queue], cells_of(r.length))):
                 changes_of.add("enter", r.at, amount)
@@ -562,20 +453,13 @@ class Core:
         self.report.outcomes[names[r.action] + causes[r.cause]] += 1
         self.report.decisions.append((r, verdict.region))
 
-    def _outcome(self, r: Record, state: QueueState, held: tuple[int, int, int], idle: IdleTime) -> Verdict:
+    def _outcome(self, r: Record, state: QueueState, held: tuple[int, int, int]) -> Verdict:
         """Compares one decision with what a state of the queue says; updates the state."""
         setup = state.setup
         self._same(r, "policy, unit", (r.policy, r.unit), (setup.policy, setup.unit))
-        if setup.policy == RED and held[1] == 0:
-            ranges = idle.allowed(r, setup.red)
-            if not any(low <= r.idle_slots <= high for low, high in ranges):
-                raise Mismatch(f"arrival {r.number} of queue {r.queue}, cycle {r.at}: m is {r.idle_slots}, "
-                               f"expected within {ranges}")  # fmt: skip
-        else:
-            self._same(r, "m", r.idle_slots, 0)
         verdict = state.decide(r, held)
-        evidence = (verdict.average, verdict.count, verdict.probability)
-        self._same(r, "average, count, p", (r.average, r.count, r.probability), evidence)
+        evidence = (verdict.average, verdict.count, verdict.probability, verdict.idle_slots)
+        self._same(r, "average, count, p, m", (r.average, r.count, r.probability, r.idle_slots), evidence)
         action, cause, overridden = verdict.action, verdict.cause, False
         if r.exempt and verdict.selected:
             action, cause, overridden = ACCEPT, NONE, True

@@ -19,8 +19,8 @@ import weir
 from golden import drop_tail, dt_ecn
 from golden.ared import AredParams, MaxP
 from golden.codel import Codel, CodelParams, Departing
-from golden.core import COMMIT, TAKES_COUNT, Mismatch, Record, Setup, TracedEwma
-from golden.ewma import idle_slots
+from golden.core import COMMIT, TAKES_COUNT, Mismatch, Record, Setup, decided
+from golden.ewma import Ewma
 from golden.fn import Fn, FnParams
 from golden.isred import IsredParams, Rise
 from golden.pi import Gain, effective
@@ -165,7 +165,7 @@ class Place:
     number: int
     pie: Delays
     pi2: Delays
-    #: time since when it has been empty, ns (ewma.md, idleSince)
+    #: the time of its last departure, or of the last arrival that RED's family took and that found it empty, ns (ewma.md)
     idle_since: int = 0
 
 
@@ -235,7 +235,7 @@ class RedModel(Model):
     """red, isred and ared."""
 
     def __init__(self, words: Mapping[str, int], place: Place, started: tuple[int, int]) -> None:
-        self.ewma, self.red, self.rise = TracedEwma(), Red(), Rise()
+        self.ewma, self.red, self.rise = Ewma(), Red(), Rise()
         super().__init__(words, place, started)
 
     def renew(self, words: Mapping[str, int], started: tuple[int, int]) -> None:
@@ -253,39 +253,32 @@ class RedModel(Model):
             #: the cycle of the first arrival for which a tick is due
             self.owed: int | None = None
 
-    def _slots(self, r: Record) -> int:
-        """m of the record: the time of the header is known to lie between the queue's emptying and the request."""
-        if r.held_packets:
-            same("m", r.idle_slots, 0)
-            return 0
-        gap = max(0, r.time - self.place.idle_since)
-        frame = (r.length // 8 + WAITS) * 32 // 5
-        low, high = (idle_slots(max(0, i), self.setup.red) for i in (gap - frame, gap))
-        if not low <= r.idle_slots <= high:
-            raise Mismatch(f"m is {r.idle_slots}, expected {low} to {high}")
-        self.seen["m bounded"] += 1
-        self.place.idle_since = r.time
-        return r.idle_slots
-
     def arrival(self, r: Record) -> list[Ruling]:
-        while self.commits and self.commits[0][0] + COMMIT <= r.at + TAKES_COUNT:
+        at = decided(r)
+        while self.commits and self.commits[0][0] + COMMIT <= at + TAKES_COUNT:
             self.red.commit(*self.commits.popleft()[1:])
-        slots = self._slots(r)
-        if self.written and r.at + 3 > self.written[0]:
+        if self.written and at + 3 > self.written[0]:
             self.max_p.slopes, self.written = self.written[1], None
         quantity = (r.held_bytes, r.held_packets, r.held_frames)[self.setup.unit]
         params = self.max_p.live(self.setup.red)
         before = self.ewma.average
-        average = self.ewma.request_after(slots, r.time, r.held_packets, quantity, params)
+        self.ewma.left(self.place.idle_since)
+        step = self.ewma.request(r.time, r.held_packets, quantity, params)
+        average, slots = step.average, step.idle_slots
+        self.place.idle_since = self.ewma.idle_since
+        self.seen["after idle time"] += slots > 0
         rise = None
         if self.policy == ISRED and self.rise.arrival(r.time, quantity, before, average, self.isred):
             rise = self.isred
             self.seen["rapid"] += 1
-        self.stored.append((r.at + ARED_STORES, average))
+        self.stored.append((at + ARED_STORES, average))
         if self.policy == ARED:
             self._asks(r)
         verdict = self.red.take(average, r.held_packets, r.length, r.ecn, r.draw, params, slots, rise)
         return [Ruling(*_plain(verdict))]
+
+    def committed(self, r: Record, selected: bool, dropped: bool) -> None:
+        self.commits.append((decided(r), r.length, selected, dropped))
 
     def _asks(self, r: Record) -> None:
         """An arrival: the interval begins, or it brings a tick if one is over."""

@@ -470,8 +470,8 @@ class Check:
                         f"{name} at departure: {('accept', 'mark', 'drop')[action]}{' forced' if cause else ''}"
                     ] += 1
             self.report.departures[name] += 1
+        self.places[q].idle_since = d.time
         if d.held_packets == 0:
-            self.places[q].idle_since = d.time
             for delays in (self.places[q].pie, self.places[q].pi2):
                 delays.add(d.at + EMPTIED, 0, True)
 
@@ -479,7 +479,6 @@ class Check:
         """A queue became empty with no departure in that cycle."""
         place = self.places[e.queue]
         self.models[e.queue].emptied()
-        place.idle_since = e.at * 32 // 5
         for delays in (place.pie, place.pi2):
             delays.add(e.at, 0, True)
         self.report.seen["emptied by a policy's drop"] += 1

@@ -13,7 +13,7 @@ import pytest
 import weir
 from golden import dt_ecn, fn, isred
 from golden.core import Setup
-from golden.core import TracedEwma as Ewma
+from golden.ewma import Ewma
 from golden.fn import Fn
 from golden.red import Red
 from ns3_programs import run
@@ -49,7 +49,7 @@ class Reference:
         self.ewma, self.red, self.rise, self.fn = Ewma(), Red(), isred.Rise(), Fn()
         self.fates: deque[tuple[int, bool, bool]] = deque()
 
-    def request(self, ns: int, length: int, ecn: int, draw: int, slots: int, held: tuple[int, int]) -> tuple[int, ...]:
+    def request(self, ns: int, length: int, ecn: int, draw: int, idle: int, held: tuple[int, int]) -> tuple[int, ...]:
         setup, policy = self.setup, self.setup.policy
         quantity = held[0] if setup.unit == 0 else held[1]
         if policy == 0:
@@ -60,7 +60,9 @@ class Reference:
             v = self.fn.request(ns, held[0], length, ecn, draw, replace(fn_params(self.words), base=0))
         else:
             before = self.ewma.average
-            average = self.ewma.request_after(slots, ns, held[1], quantity, setup.red)
+            self.ewma.left(ns - idle)
+            step = self.ewma.request(ns, held[1], quantity, setup.red)
+            average, slots = step.average, step.idle_slots
             rise = None
             params = isred_params(self.words)
             if policy == 3 and self.rise.arrival(ns, quantity, before, average, params):
@@ -82,8 +84,8 @@ def requests(rng: Random, count: int) -> list[tuple[int, int, int, int, int, int
         ns += rng.choice((6, 70, 900, 12_000, 80_000, 2_000_000))
         packets = min(40.0, max(0.0, packets + rng.uniform(-3, 3.05)))
         held, length = int(packets), rng.choice((54, 64, 500, 1064, 1500, 9216))
-        slots = rng.choice((0, 1, 3, 40, 5000, 4_000_000)) if held == 0 else 0
-        found.append((ns, length, rng.randrange(4), rng.getrandbits(24), slots, held * rng.randrange(60, 1200), held))
+        idle = rng.choice((0, 5, 900, 4_000, 40_000, 5_000_000, 6_000_000_000)) if held == 0 else 0
+        found.append((ns, length, rng.randrange(4), rng.getrandbits(24), idle, held * rng.randrange(60, 1200), held))
     return found
 
 

@@ -58,9 +58,9 @@ CASES: dict[str, Case] = {
 }
 REACHED: dict[str, tuple[str, ...]] = {
     "dt-ecn": ("mark forced", "accept forced", "drop overflow"),
-    "isred certain": ("mark early", "drop early", "rapid", "m bounded"),
-    "isred chance": ("drop early", "rapid", "m bounded"),
-    "isred gain": ("drop early", "rapid", "m bounded"),
+    "isred certain": ("mark early", "drop early", "rapid", "after idle time"),
+    "isred chance": ("drop early", "rapid", "after idle time"),
+    "isred gain": ("drop early", "rapid", "after idle time"),
     "fn linear": ("mark early", "drop early", "accept early", "mark forced", "certain"),
     "fn quadratic": ("drop early", "drop forced", "accelerating"),
     "ared": ("drop early", "rises", "falls", "stays"),

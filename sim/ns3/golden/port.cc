@@ -1,5 +1,7 @@
 #include "port.h"
 
+#include <algorithm>
+#include <ranges>
 #include <stdexcept>
 
 namespace weirsim::golden {
@@ -15,9 +17,10 @@ constexpr unsigned interval = 4;    ///< from request to request and from grant 
 constexpr unsigned egress = 11;     ///< grant to first beat
 constexpr unsigned charges = 1;     ///< last packet's departure to the shaper's charge for a jumbo frame
 constexpr unsigned packs = 17;      ///< last packet's departure to the first beat of a jumbo frame
-constexpr unsigned emptied = 6;     ///< grant to where the queue is empty, which begins it
-constexpr unsigned timed = 1;       ///< the core's time is a register: in a cycle it tells that of the one before
-constexpr unsigned refunds = 3;     ///< commit of an arrival that its policy drops to the same, if that leaves the queue empty
+constexpr unsigned afterwards = 12; ///< request to where RED decides about an arrival that found its queue empty
+constexpr unsigned sees = 1, seesRefund = 2, seesLeave = 5;  ///< what changes q to the first request that sees it
+constexpr unsigned admits = 3;      ///< batch to the request
+constexpr unsigned reads = 2;       ///< of the batch's memory
 // Of jumbo frames in transit.
 constexpr unsigned collects = 25;   ///< last beat to request
 constexpr unsigned cuts = 31;       ///< first beat to request, and a cycle for each word of the header and of the packets
@@ -57,6 +60,15 @@ void Port::View::until(uint64_t enter, uint64_t refund, uint64_t join, uint64_t 
   take(leaves, leave);
 }
 
+int64_t Port::View::packetsAt(uint64_t enter, uint64_t refund, uint64_t leave) const {
+  int64_t sum = packets;
+  const auto add = [&sum](const std::deque<Event> &events, uint64_t cycle) {
+    for (const Event &e : events) sum += e.cycle <= cycle ? e.packets : 0;
+  };
+  add(enters, enter), add(refunds, refund), add(leaves, leave);
+  return sum;
+}
+
 Port::Port(const PortConfig &config)
     : config_(config),
       policy_(policyOf(config.words)),
@@ -64,8 +76,6 @@ Port::Port(const PortConfig &config)
       limitBytes_(word(config.words, "LIMIT_BYTES", (1u << 21) - 1) & 0x1FFFFF),
       limitPackets_(word(config.words, "LIMIT_PACKETS", 65535) & 0xFFFF),
       lfsr_(config.seed ? config.seed : seedOfZero),
-      emptiedAt_(timed),
-      hints_(averaging_),
       flows_(config.merge.slots),
       merger_(config.merge),
       mred_(config.words) {
@@ -83,13 +93,24 @@ uint64_t Port::requestedAt(uint64_t first, uint64_t last, uint32_t length) const
   return std::max(last + p.decides, first + p.parses + (p.realigns ? ceilDiv(length, 16) : 0));
 }
 
+uint64_t Port::leavesBatch(uint64_t ready, uint32_t packets) {
+  const uint64_t direct = ready - admits;
+  // what finds something before it is written to the memory, as is every jumbo frame, and read when it is the next
+  const bool stored = packets > 0 || batchLast_ >= direct;
+  batchLast_ = stored ? std::max(packets > 0 ? direct - reads : direct + 1, batchLast_ + 1) + reads : direct;
+  const uint64_t first = batchLast_;
+  batchLast_ += packets * (reads + 1);
+  // a frame without packets may leave later than this, but not so late that it is not at its turn: Admit is slower
+  return packets > 0 ? first + admits : ready;
+}
+
 void Port::send(uint32_t length, uint32_t ecn, uint64_t atNs, const Incoming &incoming) {
   const uint64_t start = std::max(ceilDiv(atNs * 5, 4), lineFree_);
   lineFree_ = start + std::max(length, 60u) + 24;
   const uint64_t first = ceilDiv(start, 8);
   const uint64_t last = first + ceilDiv(length, 8) - 1;
   uint64_t ready = requestedAt(first, last, length);
-  Frame frame{length, ecn, number_++, flows_.lookUp(incoming.packet), incoming.inner};
+  Frame frame{length, ecn, number_++, flows_.lookUp(incoming.packet), incoming.inner, 0};
   if (!frame.inner.empty()) {
     // the first word of the table that has a length opens it; words come every second cycle
     uint64_t behind = cutsLast, words = ceilDiv(headerOf(frame.inner), 16) + 2 * (frame.inner.front().entry / 16 - 2);
@@ -103,7 +124,7 @@ void Port::send(uint32_t length, uint32_t ecn, uint64_t atNs, const Incoming &in
       behind += ceilDiv(lengthOf(*p), 16);
     }
   }
-  hints_.comes(first, ready, frame.inner.empty() ? 0 : frame.packets());
+  frame.ready = leavesBatch(ready, frame.inner.empty() ? 0 : frame.packets());
   linePending_.push_back(std::move(frame));
 }
 
@@ -115,11 +136,18 @@ uint32_t Port::draw() {
   return fresh >> 8;
 }
 
-/// When the oldest frame that is on its way is requested.
+bool Port::clear(uint64_t at) const {
+  return std::ranges::none_of(deferred_, [at](uint64_t d) { return at + interval > d + afterwards && at < d + afterwards + interval; });
+}
+
+/// When the oldest frame that is on its way is requested: if it finds something in its queue, after all that were deferred.
 uint64_t Port::requestCycle() const {
-  uint64_t at = std::max(hints_.ready(), nextRequest_);
-  if (empty())
-    while (hints_.waits(at, emptiedAt_)) ++at;
+  uint64_t at = std::max(linePending_.front().ready, nextRequest_);
+  const auto waits = [this](uint64_t at) {
+    return !deferred_.empty() && at < deferred_.back() + afterwards + interval &&
+           atRequest_.packetsAt(at - sees, at - seesRefund, at - seesLeave) > 0;
+  };
+  while (!clear(at) || waits(at)) ++at;
   return at;
 }
 
@@ -135,8 +163,10 @@ uint64_t Port::grantCycle() const {
 
 void Port::request(const Frame &frame, uint64_t at) {
   link(at);
-  atRequest_.until(at - 1, at - 2, at - 2, at - 5);
-  while (!commits_.empty() && commits_.front().at <= at + policy_->takesCount()) {
+  atRequest_.until(at - sees, at - seesRefund, at - seesRefund, at - seesLeave);
+  const bool deferred = averaging_ && atRequest_.packets == 0;
+  const uint64_t decided = deferred ? at + afterwards : at;
+  while (!commits_.empty() && commits_.front().at <= decided + policy_->takesCount()) {
     policy_->commit(commits_.front().length, commits_.front().selected, commits_.front().dropped);
     commits_.pop_front();
   }
@@ -144,26 +174,29 @@ void Port::request(const Frame &frame, uint64_t at) {
   r.ns = nsOfCycle(at), r.length = frame.length, r.ecn = frame.ecn, r.draw = draw();
   r.bytes = static_cast<uint32_t>(atRequest_.bytes), r.packets = static_cast<uint32_t>(atRequest_.packets);
   r.frames = static_cast<uint32_t>(atRequest_.frames);
-  const uint64_t hint = r.packets == 0 && averaging_ ? hints_.used(at, emptiedAt_) : Hints::none;
-  if (hint != Hints::none) r.slots = policy_->slotsAfter(nsOfCycle(hint - timed) - nsOfCycle(emptiedAt_ - timed));
-  hints_.goes(at, emptiedAt_);
+  while (!deferred_.empty() && deferred_.front() + afterwards + interval <= at) deferred_.pop_front();
+  if (deferred) {
+    r.slots = policy_->slotsAfter(r.ns - idleSinceNs_);
+    idleSinceNs_ = r.ns;
+    deferred_.push_back(at);
+  }
   Verdict v = policy_->request(r);
   const uint32_t packets = frame.packets();
   const bool selected = v.cause != none, together = !frame.inner.empty();
   const bool refused = r.bytes + r.length > limitBytes_ || r.packets + packets > limitPackets_;
   if (refused) v.action = drop, v.cause = overflow;
-  const uint64_t commit = at + policy_->commitAt();
-  commits_.push_back({commit, r.length, selected, v.action == drop});
-  nextRequest_ = at + interval * (together ? packets + 1 : 1);
-  if (!refused) {
-    ++pending_;
-    for (View *view : {&atRequest_, &atDeparture_}) view->enters.push_back({at, int64_t{r.length}, packets, 1});
-  } else if (averaging_ && r.packets == 0) {
-    emptiedAt_ = at + timed;  // the average has the idle time up to here
+  commits_.push_back({decided + policy_->commitAt(), r.length, selected, v.action == drop});
+  std::vector<uint64_t> members;  // of a jumbo frame follow without asking
+  nextRequest_ = at + interval;
+  for (uint32_t n = 0; together && n < packets; ++n, nextRequest_ += interval) {
+    while (!clear(nextRequest_)) ++nextRequest_;
+    members.push_back(nextRequest_);
   }
+  if (!refused)
+    for (View *view : {&atRequest_, &atDeparture_}) view->enters.push_back({at, int64_t{r.length}, packets, 1});
   const bool several = together && headerOf(frame.inner) > jumboBytes(1, 0);  // in its table
   const bool may = mred_.on() && several && v.action != accept && v.cause != overflow;
-  deciding_.push_back({frame, r, v, at, may});
+  deciding_.push_back({frame, r, v, at, std::move(members), may});
   if (!may && deciding_.size() == 1) conclude();
 }
 
@@ -180,21 +213,21 @@ void Port::conclude() {
     v.action = accept, v.cause = partial;
   }
   const bool together = !frame.inner.empty();
-  if (v.cause != overflow) --pending_;
   if (v.action == drop && v.cause != overflow) {
-    lastRefund_ = commit;
-    if (empty()) emptiedAt_ = commit + refunds;
     for (View *view : {&atRequest_, &atDeparture_}) view->refunds.push_back({commit, -int64_t{r.length}, -int64_t{packets}, -1});
   } else if (v.action != drop) {
-    const uint64_t link = commit + links, last = link + (together ? interval * packets : 0);
+    const uint64_t behind = policy_->commitAt() + links;
+    const uint64_t link = d.at + behind, last = together ? d.members.back() + behind : link;
     Packet &p = packets_[frame.number];
     p = {d.at, last, r.length, r.ecn, frame.number, v.action == mark, frame.found, frame.inner, nullptr};
     if (together) {
       p.waiting = std::make_shared<Waiting>(Waiting{frame.number, packets, r.ecn, {}, last});
       p.waiting->fate.marked = p.marked;
     }
-    if (mred_.on()) linkings_.push_back({link + stores, last + stores});
-    live_ += packets;
+    if (mred_.on()) {
+      linkings_.push_back(link + stores);
+      for (uint64_t member : d.members) linkings_.push_back(member + behind + stores);
+    }
     links_.push_back(frame.number);
     cellsHeld_ += together ? cellsOf(frame.inner) : cellsOf(r.length);
     if (cellsHeld_ > config_.cells / 8 * 7) throw std::runtime_error("the golden model does not cover a full buffer");
@@ -294,7 +327,6 @@ void Port::bury(uint64_t at, const Packet &packet) {
   walking_.clear();
   lastGrant_ = at, slotLast_ = false;
   --dead_;
-  if (empty()) emptiedAt_ = std::max(at + emptied, lastRefund_ + refunds);
   open_.push_back({at, {}, false});
   cellsHeld_ -= cellsOf(packet.inner);
   packets_.erase(packet.number);
@@ -302,26 +334,21 @@ void Port::bury(uint64_t at, const Packet &packet) {
 
 /// A packet leaves the queue; `frames` with it.
 void Port::depart(uint64_t at, const Packet &p, uint32_t length, uint32_t ecn, unsigned action, unsigned cause, int64_t frames) {
-  --live_;
-  if (empty()) emptiedAt_ = std::max(at + emptied, lastRefund_ + refunds);
   for (View *view : {&atRequest_, &atDeparture_}) view->leaves.push_back({at, -int64_t{length}, -1, -frames});
   const uint64_t ns = nsOfCycle(at), sojourn = ns - nsOfCycle(p.at);
+  idleSinceNs_ = ns;
   open_.push_back({at, {static_cast<uint32_t>(ns),
                         static_cast<uint32_t>(ns >> 32 & 0xFFFF) | 1u << 20 | action << 22 | cause << 24 | ecn << 28,
                         length | uint32_t{action == mark} << 14, 0, 0, static_cast<uint32_t>(sojourn),
                         static_cast<uint32_t>(sojourn >> 32 & 0xFFFF), 0, 0, 0, 0, p.number}, true});
 }
 
-bool Port::linking(uint64_t at) const {
-  for (const auto &[first, last] : linkings_)
-    if (first <= at && at <= last && (at - first) % interval == 0) return true;
-  return false;
-}
+bool Port::linking(uint64_t at) const { return std::ranges::find(linkings_, at) != linkings_.end(); }
 
 /// The scheduler gives slots in turn with grants.
 void Port::pay(uint64_t at, bool granted) {
   link(at);
-  while (!linkings_.empty() && linkings_.front().second < at) linkings_.pop_front();
+  while (!linkings_.empty() && linkings_.front() < at) linkings_.pop_front();
   const bool free = walking_.empty() && at >= std::max({lastGrant_ + interval, lastSlot_ + interval, walked_ + walks});
   if (free && mred_.wants() && !(slotLast_ && granted)) {
     lastSlot_ = at, slotLast_ = true;

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "hints.h"
 #include "merge.h"
 #include "policy.h"
 #include "transit.h"
@@ -91,6 +90,7 @@ class Port {
     uint32_t length, ecn, number;
     Found found;
     std::vector<Inner> inner;
+    uint64_t ready;  ///< the earliest cycle of its request
     uint32_t packets() const { return inner.empty() ? 1 : static_cast<uint32_t>(inner.size()); }
   };
   struct Packet {
@@ -107,6 +107,7 @@ class Port {
     Request request;
     Verdict verdict;
     uint64_t at;
+    std::vector<uint64_t> members;  ///< s0 of the packets of a jumbo frame in transit
     bool may;  ///< be spared
   };
   /// What of a group departs in one step: an ordinary frame, or of one in transit all that is before the packets, or one packet.
@@ -129,16 +130,20 @@ class Port {
     std::deque<Event> enters, refunds, joins, leaves;
     int64_t bytes = 0, packets = 0, frames = 0;
     void until(uint64_t enter, uint64_t refund, uint64_t join, uint64_t leave);
+    /// Packets that are there, with the events of each kind up to a cycle.
+    int64_t packetsAt(uint64_t enter, uint64_t refund, uint64_t leave) const;
 
    private:
     void take(std::deque<Event> &events, uint64_t cycle);
   };
 
   uint64_t requestedAt(uint64_t first, uint64_t last, uint32_t length) const;
+  /// The same, after what the batch holds has left it.
+  uint64_t leavesBatch(uint64_t ready, uint32_t packets);
+  /// No decision that was deferred is made in the cycles around that of a request.
+  bool clear(uint64_t at) const;
   uint64_t requestCycle() const;
   uint64_t grantCycle() const;
-  /// No packet is in the queue, or on its way to it.
-  bool empty() const { return live_ == 0 && pending_ == 0; }
   void request(const Frame &frame, uint64_t at);
   /// The verdict of the oldest that is being decided.
   void conclude();
@@ -161,22 +166,22 @@ class Port {
   uint32_t limitBytes_, limitPackets_;
   uint64_t lfsr_;
   uint64_t lineFree_ = 0;   ///< byte time
-  uint64_t nextRequest_ = 0, lastGrant_ = 0, lastRefund_ = 0;
+  uint64_t batchLast_ = 0;  ///< when something left the batch
+  uint64_t nextRequest_ = 0, lastGrant_ = 0;
   uint64_t lastSlot_ = 0, walked_ = 0, headed_ = 0;
   u128 tat_ = 0;            ///< the shaper's theoretical arrival time, 2^-19 ns
-  uint64_t emptiedAt_;      ///< where idle time begins
+  uint64_t idleSinceNs_ = 0;        ///< if the queue is empty
+  std::deque<uint64_t> deferred_;   ///< requests that found it so, those that count still
   uint32_t number_ = 0;
-  uint64_t cellsHeld_ = 0, live_ = 0, dead_ = 0;
-  uint64_t pending_ = 0;    ///< being decided, let pass by the limits
+  uint64_t cellsHeld_ = 0, dead_ = 0;
   bool slotLast_ = false;   ///< a slot came after the last grant
   std::deque<Frame> linePending_;
-  Hints hints_;             ///< of those
   std::map<uint32_t, Packet> packets_;  ///< accepted and not gone, by number
   std::deque<uint32_t> links_;          ///< of them, those that are not linked yet
   std::deque<std::shared_ptr<Group>> queue_;
   std::deque<Leg> walking_;             ///< of the group that is leaving, what is still there
   std::deque<Deciding> deciding_;
-  std::deque<std::pair<uint64_t, uint64_t>> linkings_;  ///< first and last cycle in which what links a frame is written, four cycles apart
+  std::deque<uint64_t> linkings_;       ///< cycles in which what links something is written
   FlowTable flows_;
   Merger merger_;
   Mred mred_;

@@ -1,5 +1,6 @@
 // The golden policies of C++ on the command of a test: lines "word NAME VALUE", then "go", then a line for each request:
-//   ns length ecn draw slots bytes packets
+//   ns length ecn draw idle bytes packets
+// with the idle time in ns of an empty queue.
 // Answers a line for each: action cause average count probability slots. Each request is committed `lag` requests later.
 
 #include <cinttypes>
@@ -29,8 +30,10 @@ int main() try {
   std::deque<Fate> fates;
   Request r;
   while (std::fgets(line, sizeof line, stdin)) {
-    if (std::sscanf(line, "%" SCNu64 " %u %u %u %u %u %u", &r.ns, &r.length, &r.ecn, &r.draw, &r.slots, &r.bytes, &r.packets) != 7)
+    uint64_t idleNs;
+    if (std::sscanf(line, "%" SCNu64 " %u %u %u %" SCNu64 " %u %u", &r.ns, &r.length, &r.ecn, &r.draw, &idleNs, &r.bytes, &r.packets) != 7)
       return 2;
+    r.slots = r.packets == 0 ? policy->slotsAfter(idleNs) : 0;
     while (fates.size() > lag) {
       policy->commit(fates.front().length, fates.front().selected, fates.front().dropped);
       fates.pop_front();

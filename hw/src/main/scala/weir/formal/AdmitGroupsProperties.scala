@@ -110,7 +110,7 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
     val pause = PriorityMux(history.take(3).map(_.valid) :+ True, Seq(3, 2, 1, 0).map(U(_, 2 bits)))
     assert(dut.issue.pause.pull() === pause)
     for (q <- 0 until c.queues) assert(dut.deciding(q).count.pull() === deciding(all, q))
-    afterwards(decision, all)
+    afterwards(decision, filled.packets =/= 0 && !decision.member, all)
     // packets of a jumbo frame share what was decided about it, and there are descriptors for all if it was not dropped
     val dropped = dut.fast.whole.dropped.pull()
     val oldest = PriorityMux(history.reverse.map(_.valid) :+ True,

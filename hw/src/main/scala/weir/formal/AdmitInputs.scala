@@ -56,8 +56,10 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
   protected def deciding(history: Seq[InFlight], q: Int): UInt =
     CountOne(history.zipWithIndex.map { case (h, n) => h.valid && h.queue === q && (if (n <= outcomeAt) True else h.deferred) })
 
-  /** What makes an induction of decisions that are made afterwards: called with the arrival at s0, and those at t0 and later. */
-  protected def afterwards(s0: InFlight, history: Seq[InFlight]): Unit = {
+  /** What makes an induction of decisions that are made afterwards: called with the arrival at s0, whether it asks and finds something in its
+    * queue, and with those at t0 and later.
+    */
+  protected def afterwards(s0: InFlight, finds: Bool, history: Seq[InFlight]): Unit = {
     val stored = dut.known.rework {
       Vec((0 until dut.known.places).map(i => CombInit(dut.known.memory.readAsync(U(i, log2Up(dut.known.places) bits))))).setName("known_stored")
     }.map(_.pull())
@@ -81,7 +83,7 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
     when(s0.valid) {
       for (n <- c.afterwards - dut.interval to c.afterwards + dut.interval - 2) assert(!(history(n).valid && history(n).deferred))
       // and nothing of its queue is decided before what came before it has been
-      when(!s0.deferred)(for (n <- 0 until blocked) assert(!(history(n).valid && history(n).deferred && history(n).queue === s0.queue)))
+      when(finds)(for (n <- 0 until blocked) assert(!(history(n).valid && history(n).deferred && history(n).queue === s0.queue)))
     }
     cover(s0.valid && history(c.afterwards - dut.interval - 1).valid && history(c.afterwards - dut.interval - 1).deferred)
     cover(s0.valid && !s0.deferred && history(blocked).valid && history(blocked).deferred)

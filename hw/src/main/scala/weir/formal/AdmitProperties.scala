@@ -124,7 +124,7 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
       assert(dut.deciding(q).count.pull() === count)
       assert(dut.io.settled(q) === (count === 0))
     }
-    afterwards(decision, history)
+    afterwards(decision, filled.packets =/= 0, history)
 
     assert(dut.io.request.valid === history.head.valid)
     when(dut.io.request.valid)(assert(dut.io.request.queue === history.head.arrival.meta.queue))
