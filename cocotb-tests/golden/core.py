@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
@@ -35,6 +35,9 @@ COMMIT = 12
 TAKES_COUNT = 5
 #: RED decides by this much later about an arrival that finds its queue empty
 AFTERWARDS = 12
+#: from a request's s0, decisions are under way for so many cycles; an arrival that is not asked about and finds none under
+#: way is linked by so much earlier
+UNDER_WAY, QUICK = 10, 8
 INTERVAL = 4
 # core.md: s0 in cycle 14, queue ready in cycle 27
 LINKED = 13
@@ -102,6 +105,18 @@ class Record:
 def decided(r: Record) -> int:
     """The cycle from which RED's decision about an arrival counts: as if its s0 were then."""
     return r.at + (AFTERWARDS if r.held_packets == 0 else 0)
+
+
+def quick(arrivals: Iterable[Record], defers: Container[int], under_way: Callable[[Record], int]) -> set[int]:
+    """Numbers of the arrivals that the limits alone let pass, at once: RED's family (`defers`) decides about them
+    afterwards, and no decision is under way (admit.md). `under_way`: for how long one is, from s0."""
+    found, until = set(), -1
+    for r in arrivals:
+        deferred = r.policy in defers and r.held_packets == 0
+        if deferred and r.at > until:
+            found.add(r.number)
+        until = max(until, r.at + under_way(r) + (AFTERWARDS if deferred else 0))
+    return found
 
 
 @dataclass(frozen=True)
@@ -376,6 +391,7 @@ class Core:
             self._same(r, "arrival number", r.number, n)
             if n and r.at - arrivals[n - 1].at < INTERVAL:
                 raise Mismatch(f"arrivals {n - 1} and {n} are {r.at - arrivals[n - 1].at} cycles apart")
+        self.quick = quick(arrivals, (RED,), lambda r: UNDER_WAY - self.early)
         frames = self.match(sent, arrivals)
         for backlog, cells, q in zip(self.backlog, self.cells, range(self.queues), strict=True):
             for r in departures:
@@ -397,6 +413,10 @@ class Core:
                 raise Mismatch(f"the oracle disagrees in {group[0].oracle.different} verdicts outside of its bound")
         self._departures(arrivals, departures, frames)
         return self.report
+
+    def _linked(self, r: Record, after: int) -> int:
+        """The cycle that is `after` cycles after an arrival's s0 if it is linked when a verdict would have come."""
+        return r.at + after - (QUICK if r.number in self.quick else self.early)
 
     def _same(self, r: Record, what: str, got: object, expected: object) -> None:
         self.report.values += 1
@@ -506,7 +526,7 @@ class Core:
         for r in arrivals:
             if r.action != DROP:
                 waiting[r.queue].append(r)
-        order = Order(self.queues, waiting, LINKED - self.early)
+        order = Order(self.queues, waiting, lambda r: self._linked(r, LINKED))
         shaper = deepcopy(self.core.shaper)
         start = departures[0].time if departures else 0
         last = -INTERVAL
@@ -531,7 +551,7 @@ class Core:
             self._same(r, "length, ecn", (r.length, r.ecn), (head.length, head.ecn))
             self._same(r, "sojourn", r.sojourn, (r.time - head.time) & (1 << 48) - 1)
             self._same(r, "marked", r.marked, head.action == MARK)
-            if r.at < head.at + LINKED - self.early:
+            if r.at < self._linked(head, LINKED):
                 raise Mismatch(f"departure of arrival {r.number}: granted {r.at - head.at} cycles after the request")
             discarded = r.cause in (LINK_DOWN, FRONT)
             self._same(r, "action, cause", (r.action, r.cause),
@@ -551,9 +571,7 @@ class Core:
         setup = self.states[r.queue][0].setup
         if not setup.drop_front:
             raise Mismatch(f"departure of arrival {r.number}: queue {r.queue} does not drop from its front")
-        linked = [
-            a for a in arrivals if a.queue == r.queue and a.action != DROP and a.at + OVER_LINK - self.early <= r.at
-        ]
+        linked = [a for a in arrivals if a.queue == r.queue and a.action != DROP and self._linked(a, OVER_LINK) <= r.at]
         left = [d for d in departures if d.queue == r.queue and d.at + OVER_LEAVE <= r.at]
         held = sum(a.length for a in linked) - sum(d.length for d in left)
         if held <= setup.limit_bytes and len(linked) - len(left) <= setup.limit_packets:
@@ -581,15 +599,15 @@ class Order:
     """Strict priority and DWRR (schedule.md). Within a few cycles of a link it is not certain whether a queue is ready,
     or was empty when a packet left: all states that may be are followed, and a grant has to fit one of them."""
 
-    def __init__(self, queues: int, waiting: Sequence[deque[Record]], linked: int) -> None:
+    def __init__(self, queues: int, waiting: Sequence[deque[Record]], linked: Callable[[Record], int]) -> None:
         self.queues, self.waiting, self.linked = queues, waiting, linked
         #: turn, deficits
         self.states: set[tuple[int, tuple[int, ...]]] = {(0, (0,) * queues)}
 
     def granted(self, r: Record, setups: Sequence[Setup]) -> bool:
         """Checks a grant and follows it; whether the rule determined it among several queues."""
-        ready = [bool(w) and w[0].at + self.linked <= r.at for w in self.waiting]
-        surely = [bool(w) and w[0].at + self.linked + SURELY <= r.at for w in self.waiting]
+        ready = [bool(w) and self.linked(w[0]) <= r.at for w in self.waiting]
+        surely = [bool(w) and self.linked(w[0]) + SURELY <= r.at for w in self.waiting]
         strict = [s.strict for s in setups]
         for q in range(self.queues):
             if strict[q] and surely[q] and q != r.queue and (q < r.queue or not strict[r.queue]):
@@ -626,7 +644,7 @@ class Order:
     def left(self, r: Record) -> None:
         """A queue that is empty after its last packet has left has deficit 0."""
         rest = self.waiting[r.queue]
-        following = rest[1].at + self.linked if len(rest) > 1 else None
+        following = self.linked(rest[1]) if len(rest) > 1 else None
         if following is not None and following <= r.at:
             return
         zero = {(t, (*d[: r.queue], 0, *d[r.queue + 1 :])) for t, d in self.states}

@@ -15,18 +15,21 @@ import numpy.typing as npt
 
 import weir
 from golden import frame as wire
-from golden.core import FRONT, OVER_LEAVE, OVERFLOW, Backlog, Setup
+from golden.core import AFTERWARDS, FRONT, OVER_LEAVE, OVERFLOW, QUICK, Backlog, Setup, quick
 from golden.lfsr import Lfsr
 from policy_models import (
+    ARED,
     DEPARTED,
     DROP,
     EMPTIED,
     FAST_COMMIT,
+    ISRED,
     MARK,
     MODELS,
     NAMES,
     PI2,
     PIE,
+    RED,
     REFUSED,
     REQUESTED,
     Delays,
@@ -42,6 +45,8 @@ from weir_sim import Core, native
 from weir_sim.frames import udp_frame
 
 QUEUES = 4
+#: policies that decide afterwards about an arrival that finds its queue empty
+DEFERS = (RED, ISRED, ARED)
 #: the parts of FN's pool that the queues have here
 WINDOW = 1024
 #: an apply is done this many cycles after its write at the earliest: it copies every word
@@ -308,7 +313,12 @@ class Check:
         for a, b in pairwise(self.arrivals):
             if b.at - a.at < 4:
                 raise Mismatch(f"arrivals {a.number} and {b.number} are decided in cycles {a.at} and {b.at}")
-        for x, y in pairwise(sorted(r.at + self._commit_at(r) for r in self.arrivals)):
+        self.quick = quick(self.arrivals, DEFERS, lambda r: self._slow_or_fast(r) - 2)
+        commits = [r.at + self._commit_at(r) for r in self.arrivals]
+        afterwards = [
+            r.at + FAST_COMMIT + AFTERWARDS for r in self.arrivals if r.policy in DEFERS and r.held_packets == 0
+        ]
+        for x, y in pairwise(sorted(commits + afterwards)):
             if y - x < 2:
                 raise Mismatch(f"commits in cycles {x} and {y}")
 
@@ -348,6 +358,9 @@ class Check:
 
     def _commit_at(self, r: Record) -> int:
         """Cycles from s0 to the commit."""
+        return FAST_COMMIT - QUICK if r.number in self.quick else self._slow_or_fast(r)
+
+    def _slow_or_fast(self, r: Record) -> int:
         at = MODELS[r.policy].commit_at
         return at if at != FAST_COMMIT else at - self.scene.early
 

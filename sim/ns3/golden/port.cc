@@ -18,6 +18,8 @@ constexpr unsigned egress = 11;     ///< grant to first beat
 constexpr unsigned charges = 1;     ///< last packet's departure to the shaper's charge for a jumbo frame
 constexpr unsigned packs = 17;      ///< last packet's departure to the first beat of a jumbo frame
 constexpr unsigned afterwards = 12; ///< request to where RED decides about an arrival that found its queue empty
+constexpr unsigned quickly = 8;     ///< by this much earlier is linked what nobody is asked about, while no decision is under way
+constexpr unsigned verdict = 2;     ///< a decision's last cycle to its commit
 constexpr unsigned sees = 1, seesRefund = 2, seesLeave = 5;  ///< what changes q to the first request that sees it
 constexpr unsigned admits = 3;      ///< batch to the request
 constexpr unsigned reads = 2;       ///< of the batch's memory
@@ -140,15 +142,25 @@ bool Port::clear(uint64_t at) const {
   return std::ranges::none_of(deferred_, [at](uint64_t d) { return at + interval > d + afterwards && at < d + afterwards + interval; });
 }
 
+bool Port::meets(uint64_t commit) const {
+  return std::ranges::any_of(underWay_, [commit](uint64_t c) { return c + 1 >= commit && c <= commit + 1; });
+}
+
+/// Whether the oldest frame, requested in that cycle, is accepted without asking; and without waiting for a verdict.
+std::pair<bool, bool> Port::deferredAt(uint64_t at) const {
+  const bool deferred = averaging_ && atRequest_.packetsAt(at - sees, at - seesRefund, at - seesLeave) == 0;
+  const bool idle = std::ranges::none_of(underWay_, [at](uint64_t commit) { return commit >= at + verdict; });
+  return {deferred, deferred && idle && !config_.merge.on && linePending_.front().inner.empty()};
+}
+
 /// When the oldest frame that is on its way is requested: if it finds something in its queue, after all that were deferred.
 uint64_t Port::requestCycle() const {
-  uint64_t at = std::max(linePending_.front().ready, nextRequest_);
-  const auto waits = [this](uint64_t at) {
-    return !deferred_.empty() && at < deferred_.back() + afterwards + interval &&
-           atRequest_.packetsAt(at - sees, at - seesRefund, at - seesLeave) > 0;
-  };
-  while (!clear(at) || waits(at)) ++at;
-  return at;
+  const uint64_t ready = linePending_.front().ready;
+  for (uint64_t at = std::max(ready - config_.pipeline.looksUp, nextRequest_);; ++at) {
+    const auto [deferred, quick] = deferredAt(at);
+    const bool late = !deferred && !deferred_.empty() && at < deferred_.back() + afterwards + interval;
+    if ((at >= ready || quick) && (deferred || (clear(at) && !late)) && !meets(at + policy_->commitAt())) return at;
+  }
 }
 
 uint64_t Port::grantCycle() const {
@@ -163,8 +175,8 @@ uint64_t Port::grantCycle() const {
 
 void Port::request(const Frame &frame, uint64_t at) {
   link(at);
+  const auto [deferred, quick] = deferredAt(at);
   atRequest_.until(at - sees, at - seesRefund, at - seesRefund, at - seesLeave);
-  const bool deferred = averaging_ && atRequest_.packets == 0;
   const uint64_t decided = deferred ? at + afterwards : at;
   while (!commits_.empty() && commits_.front().at <= decided + policy_->takesCount()) {
     policy_->commit(commits_.front().length, commits_.front().selected, commits_.front().dropped);
@@ -186,17 +198,22 @@ void Port::request(const Frame &frame, uint64_t at) {
   const bool refused = r.bytes + r.length > limitBytes_ || r.packets + packets > limitPackets_;
   if (refused) v.action = drop, v.cause = overflow;
   commits_.push_back({decided + policy_->commitAt(), r.length, selected, v.action == drop});
+  while (!underWay_.empty() && underWay_.front() < at) underWay_.pop_front();
+  const auto takes = [this](uint64_t commit) { underWay_.insert(std::ranges::upper_bound(underWay_, commit), commit); };
+  if (deferred) takes(decided + policy_->commitAt());
+  if (!quick) takes(at + policy_->commitAt());
   std::vector<uint64_t> members;  // of a jumbo frame follow without asking
   nextRequest_ = at + interval;
   for (uint32_t n = 0; together && n < packets; ++n, nextRequest_ += interval) {
-    while (!clear(nextRequest_)) ++nextRequest_;
+    while (!clear(nextRequest_) || meets(nextRequest_ + policy_->commitAt())) ++nextRequest_;
     members.push_back(nextRequest_);
+    takes(nextRequest_ + policy_->commitAt());
   }
   if (!refused)
     for (View *view : {&atRequest_, &atDeparture_}) view->enters.push_back({at, int64_t{r.length}, packets, 1});
   const bool several = together && headerOf(frame.inner) > jumboBytes(1, 0);  // in its table
   const bool may = mred_.on() && several && v.action != accept && v.cause != overflow;
-  deciding_.push_back({frame, r, v, at, std::move(members), may});
+  deciding_.push_back({frame, r, v, at, std::move(members), quick, may});
   if (!may && deciding_.size() == 1) conclude();
 }
 
@@ -216,7 +233,7 @@ void Port::conclude() {
   if (v.action == drop && v.cause != overflow) {
     for (View *view : {&atRequest_, &atDeparture_}) view->refunds.push_back({commit, -int64_t{r.length}, -int64_t{packets}, -1});
   } else if (v.action != drop) {
-    const uint64_t behind = policy_->commitAt() + links;
+    const uint64_t behind = policy_->commitAt() + links - (d.quick ? quickly : 0);
     const uint64_t link = d.at + behind, last = together ? d.members.back() + behind : link;
     Packet &p = packets_[frame.number];
     p = {d.at, last, r.length, r.ecn, frame.number, v.action == mark, frame.found, frame.inner, nullptr};

@@ -27,8 +27,9 @@ struct Pipeline {
   unsigned parses;   ///< first beat to request, of frames shorter than their checks take
   bool realigns;     ///< and a cycle a word
   unsigned linked;   ///< link to ready for the scheduler
+  unsigned looksUp;  ///< by this much earlier is requested what need not wait for its flow
 };
-constexpr Pipeline withJumbo{6, 9, true, 1}, withoutJumbo{3, 9, false, 0};
+constexpr Pipeline withJumbo{6, 9, true, 1, 1}, withoutJumbo{3, 9, false, 0, 0};
 
 /// What of the core's configuration the model needs.
 struct PortConfig {
@@ -108,7 +109,8 @@ class Port {
     Verdict verdict;
     uint64_t at;
     std::vector<uint64_t> members;  ///< s0 of the packets of a jumbo frame in transit
-    bool may;  ///< be spared
+    bool quick;  ///< it was let pass by the limits alone
+    bool may;    ///< be spared
   };
   /// What of a group departs in one step: an ordinary frame, or of one in transit all that is before the packets, or one packet.
   struct Leg {
@@ -142,6 +144,9 @@ class Port {
   uint64_t leavesBatch(uint64_t ready, uint32_t packets);
   /// No decision that was deferred is made in the cycles around that of a request.
   bool clear(uint64_t at) const;
+  /// A commit in that cycle would come in another's, or next to it.
+  bool meets(uint64_t commit) const;
+  std::pair<bool, bool> deferredAt(uint64_t at) const;
   uint64_t requestCycle() const;
   uint64_t grantCycle() const;
   void request(const Frame &frame, uint64_t at);
@@ -171,6 +176,7 @@ class Port {
   uint64_t lastSlot_ = 0, walked_ = 0, headed_ = 0;
   u128 tat_ = 0;            ///< the shaper's theoretical arrival time, 2^-19 ns
   uint64_t idleSinceNs_ = 0;        ///< if the queue is empty
+  std::deque<uint64_t> underWay_;   ///< commits, of outcomes and of what is decided about afterwards
   std::deque<uint64_t> deferred_;   ///< requests that found it so, those that count still
   uint32_t number_ = 0;
   uint64_t cellsHeld_ = 0, dead_ = 0;

@@ -13,14 +13,14 @@ import weir.merge.FlowLook
   * Cycle by cycle: an arrival is at the head one cycle after it came (three in a core that merges); s0 the oldest arrival may go, t0 `request`,
   * t2 the limits' answer, with which it enters `q` or does not, the latency later the verdict, one later `commit`, and with it the link or the
   * refund. One request every four cycles. Policies are in two classes of latency, `c.fastLatency` and `c.slowLatency`; each verdict of a class
-  * is awaited for the same time, so that the decisions of a queue stay in order. A fast arrival waits at s0 if its
-  * commit would come in the cycle of a slow one's, or next to it: commits are two cycles apart or more, and on
-  * average four.
+  * is awaited for the same time, so that the decisions of a queue stay in order. An arrival waits at s0 if its
+  * commit would come in the cycle of another's, or next to it.
   *
-  * RED's family never selects an arrival that finds its queue empty. Such an arrival is accepted without asking; its
-  * policy brings average and count up to date afterwards and answers `c.afterwards` cycles later than it else does. With
-  * that answer come `commit` and the trace record. Fast arrivals keep clear of the cycles in which the policy is at work
-  * on it, and one that finds something in its queue waits until all before it have been taken into the average.
+  * RED's family never selects an arrival that finds its queue empty. Such an arrival is accepted without asking: when a verdict
+  * would have come, or at t2 if no decision is under way and its queue does not merge. Its policy brings average and count up to date
+  * afterwards and answers `c.afterwards` cycles later than it else does. With that answer come `commit` and the trace
+  * record. Fast arrivals that ask keep clear of the cycles in which the policy is at work on it, and one that finds
+  * something in its queue waits until all before it have been taken into the average.
   *
   * An arrival waits at s0 while its queue's configuration is being replaced (`hold`). A jumbo frame in transit is one arrival: its header asks for all of it; its packets follow, each
   * with a slot and a descriptor of its own, but neither waiting nor asking, and share the header's verdict. The queue before s0 holds 32 arrivals;
@@ -94,7 +94,7 @@ class Admit(c: WeirConfig) extends Component {
     flow.payload := Loaded(c, io.arrival.payload, io.arrival.valid)
     flow
   } else io.arrival
-  val waiting = new StreamFifo(Arrival(c), depth = 32, withAsyncRead = true, withBypass = !c.jumbo)
+  val waiting = new StreamFifo(Arrival(c), depth = 32, withAsyncRead = true, withBypass = true)
   waiting.io.push.valid := coming.valid
   waiting.io.push.payload := coming.payload
   io.roomNext := (if (c.jumbo) waiting.io.availability > 2 || waiting.io.availability === 2 && !coming.valid else waiting.io.availability > 3)
@@ -116,19 +116,27 @@ class Admit(c: WeirConfig) extends Component {
   private def defers(policy: UInt): Bool =
     c.policies.toSeq.sortBy(_.id).filter(_.engine.exists(_.afterwards > 0)).map(policy === _.id).orR
 
-  /** Slow arrivals that have gone: whether the commit of one is within a cycle of that of a fast one that goes now. */
-  private val slowIssues = new Area {
-    private val ahead = c.slowLatency - c.fastLatency
-    val went = False
-    private val history = new Steps(went, ahead + 1)
-    /** one went a cycle less than `ahead` ago, to one more */
-    val near = if (ahead > 0) ((ahead - 1).max(1) to ahead + 1).map(history(_)).orR else False
+  /** Cycles from a request to the outcome of what is accepted without asking: the limits' answer. */
+  val quick = 2
+
+  /** Commits that are due. Bit n: that of an arrival which would go now, with a verdict after n cycles. They are two cycles apart or more. */
+  val commits = new Area {
+    private val last = c.slowLatency max (c.fastLatency + c.afterwards)
+    val due = Reg(Bits(last + 2 bits)) init 0
+    private val further = due |>> 1
+    due := further
+    /** an arrival goes, with a verdict after so many cycles */
+    def take(latency: Int): Unit = due(latency - 1) := True
+    /** it would meet another's */
+    def meet(latency: Int): Bool = due(latency - 1, 3 bits).orR
+    /** no decision is under way */
+    val none = due === 0
   }
 
   /** Decisions that are made afterwards. */
   val afterwards = new Area {
     val went = False
-    /** it is as if another arrival went `c.afterwards` cycles after the first: fast ones stay the interval away from it */
+    /** it is as if another arrival went `c.afterwards` cycles after the first: those that ask stay the interval away from it */
     val history = new Steps(went, c.afterwards + interval - 1 max 1)
     val near = if (c.afterwards > 0) (1 - interval until interval).map(n => history(c.afterwards + n)).orR else False
     /** cycles for which an arrival that finds its queue not empty has to wait */
@@ -146,6 +154,8 @@ class Admit(c: WeirConfig) extends Component {
     val of = next(PerQueue.select(c.queues, True, _)) init 0
     val late = next(PerQueue.bit(B(io.config.map(config => slow(config.policy))), _))
     val defers = next(PerQueue.bit(B(io.config.map(config => Admit.this.defers(config.policy))), _))
+    /** packets of the queue may join others: how, is known later than the limits' answer */
+    val merges = if (c.jumbo) next(PerQueue.bit(B(io.config.map(config => config.merge.flow || config.merge.classes)), _)) else False
     val engine = next(PerQueue(Vec(io.config.map(config => engineOf(config.policy))), _))
   }
 
@@ -173,9 +183,12 @@ class Admit(c: WeirConfig) extends Component {
     val deferred = oldest.defers && (io.empty & oldest.of) =/= 0 && !member
     /** it goes unless it has to wait; what is loaded with `open` counts with `go` */
     val open = arrival.valid && pause === 0
-    /** a fast arrival, and a slow commit that would be near */
-    val meets = !late && (slowIssues.near || afterwards.near)
-    val go = open && (member || (waits & oldest.of) === 0) && !meets
+    /** it overtakes nobody, and need not wait for a verdict, nor for its flow */
+    val goesQuick = deferred && !oldest.merges && commits.none && !(if (c.jumbo) arrival.transit.header else False)
+    val meets = Mux(late, commits.meet(c.slowLatency), commits.meet(c.fastLatency)) || !late && !deferred && afterwards.near
+    /** it came a cycle ago: its flow would not be known in time */
+    val young = if (c.jumbo) RegNext(waiting.io.pop.fire, init = False) && !goesQuick else False
+    val go = open && !young && (member || (waits & oldest.of) === 0) && !meets
     arrival.ready := go
     when(pause =/= 0)(pause := pause - 1)
     when(go)(pause := interval - 1)
@@ -184,7 +197,10 @@ class Admit(c: WeirConfig) extends Component {
     when(takes)(descriptor.spare := False)
     // a cycle later, from a register: the next arrival is four cycles away
     io.nextDraw := RegNext(go && !member) init False
-    slowIssues.went setWhen (go && late)
+    when(go) {
+      when(late)(commits.take(c.slowLatency)) elsewhen (!goesQuick)(commits.take(c.fastLatency))
+      if (c.afterwards > 0) when(deferred)(commits.take(c.fastLatency + c.afterwards))
+    }
     afterwards.went setWhen (go && deferred)
     for ((left, q) <- afterwards.left.zipWithIndex) {
       when(left =/= 0)(left := left - 1)
@@ -220,8 +236,8 @@ class Admit(c: WeirConfig) extends Component {
     val arrival = Arrival(c)
     val request = PolicyRequest(c)
     val engine = Bits(engines.size bits)
-    /** decided about afterwards */
-    val deferred = Bool()
+    /** decided about afterwards; the outcome is that of the limits, at once */
+    val deferred, quick = Bool()
     val unit = UInt(2 bits)
     val descriptor = c.descriptorId
     val sequence = UInt(32 bits)
@@ -262,6 +278,7 @@ class Admit(c: WeirConfig) extends Component {
     next.request.draw := io.draw
     next.engine := oldest.engine
     next.deferred := issue.deferred
+    next.quick := issue.goesQuick
     next.unit := config.unit
     next.descriptor := descriptor.id
     next.sequence := issue.sequence
@@ -345,12 +362,14 @@ class Admit(c: WeirConfig) extends Component {
       val head, before = Reg(c.descriptorId)
     }
   }
-  val fast = new Outcomes(c.fastLatency, !request.late)
+  val fast = new Outcomes(c.fastLatency, !request.late && !request.context.quick)
   private val outcomes = if (c.slowLatency == c.fastLatency) Seq(fast)
   else Seq(fast, new Outcomes(c.slowLatency, request.late))
   /** the verdict of what was accepted without asking */
-  private val verdicts = if (c.afterwards > 0) Some(new Flight(c.fastLatency + c.afterwards, request.context.deferred)) else None
+  val verdicts = if (c.afterwards > 0) Some(new Flight(c.fastLatency + c.afterwards, request.context.deferred)) else None
   private val flights = outcomes ++ verdicts
+  /** the limits' answer to what goes without a verdict: `request.context` is still its own */
+  private val accepted = new Flight(quick, request.context.quick)
 
   /** What is known of the decisions in flight: written at t0, read in the third and in the second cycle before the verdict. A place is that of
     * the request's time, in steps of the interval. Verdicts are two cycles apart or more, and so are what is read: one register serves all.
@@ -396,29 +415,34 @@ class Admit(c: WeirConfig) extends Component {
 
   /** The verdict becomes an outcome, registered: the cycle after it. */
   val commit = new Area {
-    private val due = flights.map(_.due).orR
-    private val carriesOut = outcomes.map(_.due).orR
+    private val atOnce = if (c.afterwards > 0) accepted.due else False
+    private val carriesOut = outcomes.map(_.due).orR || atOnce
+    private val due = flights.map(_.due).orR || atOnce
     private def chosen[T <: Data, F <: Flight](from: Seq[F], of: F => T): T =
       from.tail.foldLeft(of(from.head))((other, f) => Mux(f.due, of(f), other))
-    private val exceeded = chosen(flights, (f: Flight) => f.exceeded)
-    import known.{engine, exempt}
+    private val exceeded = Mux(atOnce, accepted.exceeded, chosen(flights, (f: Flight) => f.exceeded))
+    private val now = Mux(atOnce, request.context, known.context)
+    private val engine = known.engine & B(engines.size bits, default -> !atOnce)
+    private val told = !atOnce && known.told
+    private val member = if (c.jumbo) !atOnce && known.member else False
+    import known.exempt
     private val verdict = PolicyVerdict(c)
     verdict.assignFromBits(Meaningful(due)((0 until engines.size)
       .map(n => io.verdicts(n).payload.asBits & B(widthOf(verdict) bits, default -> engine(n)))
       .foldLeft(B(0, widthOf(verdict) bits))(_ | _)))
 
     /** the policy wants to drop or mark a jumbo frame, and the queue has one that packets can be dropped from */
-    private val spares = if (c.jumbo) known.spared && !exempt && !exceeded && verdict.action =/= Action.accept && io.partialRoom else False
+    private val spares = if (c.jumbo) !atOnce && known.spared && !exempt && !exceeded && verdict.action =/= Action.accept && io.partialRoom else False
     val spared = if (c.jumbo) RegNextWhen(spares, due) else False
     val forced = RegNextWhen(verdict.cause === Cause.forced, due)
     val valid = RegNext(carriesOut) init False
     /** the queue whose policy has decided, one bit each */
-    val of = RegNext(PerQueue.select(c.queues, due && known.told, known.context.request.queue)) init 0
-    val context = RegNextWhen(known.context, due)
+    val of = RegNext(PerQueue.select(c.queues, due && told, now.request.queue)) init 0
+    val context = RegNextWhen(now, due)
     private val turnsAway = !exceeded && !exempt && verdict.action === Action.drop
     private val drops = exceeded || turnsAway
     /** the queue whose policy has dropped what asked by itself */
-    val refunds = RegNext(PerQueue.select(c.queues, if (c.jumbo) carriesOut && !known.member else carriesOut, known.context.request.queue) &
+    val refunds = RegNext(PerQueue.select(c.queues, carriesOut && !member, now.request.queue) &
       B(c.queues bits, default -> (turnsAway && !spares))) init 0
     val action = Reg(UInt(2 bits))
     val cause = Reg(UInt(3 bits))
@@ -443,7 +467,7 @@ class Admit(c: WeirConfig) extends Component {
         cause := Cause.partial
         dropped := False
       }
-      if (c.jumbo) when(known.member) {
+      if (c.jumbo) when(member) {
         action := chosen(outcomes, (f: Outcomes) => f.whole.action)
         cause := chosen(outcomes, (f: Outcomes) => f.whole.cause)
         dropped := chosen(outcomes, (f: Outcomes) => f.whole.dropped)
@@ -453,7 +477,7 @@ class Admit(c: WeirConfig) extends Component {
     if (c.jumbo) {
       for (flight <- outcomes) {
         val mine = if (outcomes.size == 1) True else slow === Bool(flight eq outcomes.last)
-        when(valid && mine) {
+        when(valid && mine && !context.quick) {
           when(context.header) {
             flight.whole.action := action
             flight.whole.cause := cause
@@ -469,12 +493,12 @@ class Admit(c: WeirConfig) extends Component {
       if (outcomes.size == 1) of(fast) else Mux(slow, of(outcomes.last), of(fast))
     /** the policy's selection stands, even if a limit made the drop its own, or there is a drop */
     private val acting = exceeded || !exempt && (verdict.cause =/= Cause.none || verdict.action === Action.drop)
-    private val told = due && known.told && (if (c.jumbo) !known.member else True)
-    val acts = B(engines.indices.map(n => RegNext(told && acting && engine(n)) init False))
-    val ofEngine = RegNext(engine & B(engines.size bits, default -> told)) init 0
+    private val tells = due && told && !member
+    val acts = B(engines.indices.map(n => RegNext(tells && acting && engine(n)) init False))
+    val ofEngine = RegNext(engine & B(engines.size bits, default -> tells)) init 0
     /** not of a packet that shares its header's verdict */
-    val own = RegNext(told) init False
-    val traced = RegNext(told && PerQueue.bit(io.traces, known.context.request.queue)) init False
+    val own = RegNext(tells) init False
+    val traced = RegNext(tells && PerQueue.bit(io.traces, now.request.queue)) init False
   }
 
   /** Decisions of each queue between s0 and the commit. */
@@ -516,6 +540,7 @@ class Admit(c: WeirConfig) extends Component {
       io.link.joins := member
       io.link.transit := header || member
       io.link.last := commit.context.last
+      io.link.alone := commit.context.quick
       io.link.pays := commit.action =/= Action.mark
       io.link.head := Mux(member, commit.ofClass(_.whole.head), commit.context.descriptor)
       io.link.before := Mux(member, commit.ofClass(_.whole.before), commit.context.descriptor)

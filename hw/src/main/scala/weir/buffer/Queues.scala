@@ -15,6 +15,8 @@ case class Link(c: WeirConfig) extends Bundle {
   val head, before = c.jumbo generate c.descriptorId
   /** it belongs to a jumbo frame in transit, whose header opens the group; the last packet of one */
   val transit, last = c.jumbo generate Bool()
+  /** nothing may join it, and it joins nothing: known before its flow is */
+  val alone = c.jumbo generate Bool()
   /** of one that was not marked: its packets may pay for another */
   val pays = c.jumbo generate Bool()
   /** what the group then is */

@@ -62,7 +62,7 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
 
   /** What was known at s0, at t0 and later: history(n) is at tn. */
   case class Decision() extends Bundle with InFlight {
-    val valid, deferred, described, complete, beyond = Bool()
+    val valid, deferred, quick, described, complete, beyond = Bool()
     def queue: UInt = arrival.meta.queue
     /** of the shared cells, with the queue's reserve */
     val needed = UInt(17 bits)
@@ -78,6 +78,8 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   private val settings = PerQueue(config, head.meta.queue)
   private val filled = PerQueue(fill, head.meta.queue)
   decision.deferred := !head.transit.member && filled.packets === 0 && PerQueue.bit(before(B(config.map(_.policy === Policy.Red.id))), head.meta.queue)
+  private val merges = before(B(config.map(q => q.merge.flow || q.merge.classes)))
+  decision.quick := decision.deferred && !head.transit.header && !PerQueue.bit(merges, head.meta.queue) && dut.commits.due.pull() === 0
   private val bytes = Mux(settings.dropFront, U(0, c.quantityWidth bits), filled.bytes)
   private val packets = Mux(settings.dropFront, U(0, c.countWidth bits), filled.packets)
   decision.beyond := bytes +^ head.meta.length > settings.limitBytes || packets +^ head.transit.packets > settings.limitPackets
@@ -88,11 +90,10 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   private val all = Seq.iterate(RegNext(decision), toldAt + 1)(RegNext(_))
   for (h <- all) h.valid init False
   val history = all.take(outcomeAt + 1)
-  val decided = history.last
   /** The limits' answer to what is at tn; packets share their header's, and have it before t2. */
   val refusals = Seq.fill(2)(transit.refused) ++
     Seq.iterate(Mux(history(2).member, transit.refused, !dut.io.enter.valid), latency)(RegNext(_))
-  val refused = refusals.last
+  val (decided, refused) = carriedOut(history, refusals)
   /** what is at t1 finds too few shared cells */
   val short = history(1).needed =/= 0 && history(1).needed +^ dut.io.sharedUsed > dut.io.sharedCells
   val link = dut.io.link
@@ -155,6 +156,7 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
       assert(decided.described && link.id === decided.id && link.queue === decided.arrival.meta.queue)
       assert(link.descriptor.chain === decided.arrival.chain)
       assert(link.joins === decided.member && link.transit === (decided.member || decided.header))
+      assert(link.alone === decided.quick)
     }
     when(dut.io.free.valid)(assert(dut.io.free.payload === decided.arrival.chain))
     when(dut.io.giveDescriptor.valid)(assert(dut.io.giveDescriptor.payload === decided.id))

@@ -47,14 +47,25 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
   trait InFlight {
     def valid: Bool
     def deferred: Bool
+    /** accepted by the limits' answer alone */
+    def quick: Bool
     def queue: UInt
   }
   /** from s0 to the commit of what is decided at once, and of what is decided about afterwards */
+  protected val quickAt: Int = dut.quick + 1
   protected val outcomeAt: Int = c.fastLatency + 1
   protected val toldAt: Int = outcomeAt + c.afterwards
   /** decisions of queue q that its policy has not been told the end of */
   protected def deciding(history: Seq[InFlight], q: Int): UInt =
     CountOne(history.zipWithIndex.map { case (h, n) => h.valid && h.queue === q && (if (n <= outcomeAt) True else h.deferred) })
+
+  /** What is carried out, and the limits' answer to it; answers(n) is that to what is at tn. */
+  protected def carriedOut[T <: Bundle with InFlight](history: Seq[T], answers: Int => Bool): (T, Bool) = {
+    val early = history(quickAt).valid && history(quickAt).quick
+    val decided = Mux(early, history(quickAt), history(outcomeAt)).setName("decided").allowOverride()
+    decided.valid := early || history(outcomeAt).valid && !history(outcomeAt).quick
+    (decided, Mux(early, answers(quickAt), answers(outcomeAt)))
+  }
 
   /** What makes an induction of decisions that are made afterwards: called with the arrival at s0, whether it asks and finds something in its
     * queue, and with those at t0 and later.
@@ -69,7 +80,13 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
       val place = (clock - n)(widthOf(clock) - 1 downto 2)
       context.assignFromBits(Vec(stored)(place))
       val read = if (n < outcomeAt - 2) h.valid else h.valid && h.deferred
-      when(read)(assert(context.request.queue === h.queue && context.deferred === h.deferred))
+      when(read)(assert(context.request.queue === h.queue && context.deferred === h.deferred && context.quick === h.quick))
+    }
+    for (n <- 1 to toldAt - 1) assert(dut.verdicts.get.stage.passed.pull()(n - 1) === (history(n).valid && history(n).deferred))
+    val due = dut.commits.due.pull()
+    for (n <- 0 until toldAt - 1) {
+      def at(latency: Int)(of: InFlight => Bool): Bool = if (n < latency) history(latency - 1 - n).valid && of(history(latency - 1 - n)) else False
+      assert(due(n) === (at(c.fastLatency)(!_.quick) || at(c.fastLatency + c.afterwards)(_.deferred)))
     }
     val blocked = c.afterwards + dut.interval - 1
     val passed = dut.afterwards.history.passed.pull()

@@ -66,7 +66,7 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
 
   /** What was known at s0, at t0 and later: history(n) is at tn. */
   case class Decision() extends Bundle with InFlight {
-    val valid, deferred, described, red, beyond, spare = Bool()
+    val valid, deferred, quick, described, red, beyond, spare = Bool()
     def queue: UInt = arrival.meta.queue
     /** of the shared cells, with the queue's reserve */
     val needed = UInt(17 bits)
@@ -81,6 +81,7 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
   decision.described := decision.spare || dut.io.descriptor.valid
   decision.red := PerQueue.bit(before(B(config.map(_.policy === Policy.Red.id))), head.meta.queue)
   decision.deferred := decision.red && filled.packets === 0
+  decision.quick := decision.deferred && dut.commits.due.pull() === 0
   private val bytes = Mux(settings.dropFront, U(0, c.quantityWidth bits), filled.bytes)
   private val packets = Mux(settings.dropFront, U(0, c.countWidth bits), filled.packets)
   decision.beyond := bytes +^ head.meta.length > settings.limitBytes || packets >= settings.limitPackets
@@ -89,10 +90,9 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
   decision.id := decision.spare ? dut.descriptor.left.pull() | dut.io.descriptor.payload
   val history = Seq.iterate(RegNext(decision), toldAt + 1)(RegNext(_))
   for (h <- history) h.valid init False
-  val decided = history(outcomeAt)
   /** the limits' answer to what is at t3, and later */
   val refusals = Seq.iterate(RegNext(!dut.io.enter.valid), latency - 1)(RegNext(_))
-  val refused = refusals.last
+  val (decided, refused) = carriedOut(history, n => refusals(n - 3))
   /** what is at t1 finds too few shared cells */
   val short = history(1).needed =/= 0 && history(1).needed +^ dut.io.sharedUsed > dut.io.sharedCells
   val link = dut.io.link
