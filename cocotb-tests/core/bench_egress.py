@@ -224,7 +224,7 @@ async def says_there_is_no_deadline_when_nothing_waits(dut: Any) -> None:
 
 @cocotb.test()
 @cocotb.parametrize(red=[True, False], length=[60, 64])
-async def passes_the_first_bit_within_forty_cycles(dut: Any, red: bool, length: int) -> None:
+async def passes_the_first_bit_of_a_frame_that_finds_its_queue_empty(dut: Any, red: bool, length: int) -> None:
     """Empty queue, RED with an average above zero and a long idle time before it, or Drop-Tail."""
     bench = await Bench(dut, f"latency {red} {length}").start()
     rng = bench.rng
@@ -251,7 +251,8 @@ async def passes_the_first_bit_within_forty_cycles(dut: Any, red: bool, length: 
         bench.received[-1].first - departure.at,
     )
     cocotb.log.info("first bit to first bit %d cycles, request in %d", latency, request.at - bench.sent[-1].beats[0])
-    assert latency <= 40, latency
+    # RED accepts it at once; Drop-Tail's verdict is awaited as long as RED's
+    assert latency <= (30 if red else 40), latency
     if red:
         assert average > 0 and request.idle_slots > 0 and request.average > 0
     assert report.departures == 101

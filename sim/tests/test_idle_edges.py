@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from golden.core import Record
 from policy_scene import Check, Scene
+from weir_sim import Core, trace
+from weir_sim.frames import udp_frame
 
 RED: dict[str, Any] = {"min": 2_000, "max": 24_000, "weight": 0.01, "avpkt": 500, "limit_bytes": 60_000}
 SLOT_NS = {"2Gbit": 2_000, "200Mbit": 20_000}
@@ -128,3 +131,34 @@ def test_a_header_before_an_apply_decays_the_average_with_the_new_words(seed: in
     for r, slot_ns in zip(large, expected, strict=True):
         left = max(d.time for d in departures if d.time < r.time)
         assert r.idle_slots == (r.time - left) // slot_ns > 0
+
+
+@pytest.mark.parametrize("queues", [1, 4])
+@pytest.mark.parametrize("slot", ["1Gbit", "10Gbit"])
+def test_an_idle_queue_takes_minimum_frames_at_line_rate(queues: int, slot: str) -> None:
+    """84 byte times a frame in, and out as fast as they come, so that the queues are empty time and again: RED decides
+    about many arrivals afterwards, each of which takes two turns of four cycles. 8 are less than the 10.5 of a frame, so
+    the FIFO before the decision never holds more than a few (admit.md)."""
+    core = Core("full", egress="ready")
+    core.device.dscp_map([d % queues for d in range(64)])
+    core.device.trace_enable()
+    for q in range(4):
+        core.device.queue_replace(
+            q, policy="red", limit="900KB", min="30KB", max="90KB", avpkt=64, bandwidth=slot, weight=0.01
+        )
+    # bursts of 50 frames, 3 us apart: a frame lasts 67.2 ns
+    count, burst = 20_000, 50
+    index = np.arange(count)
+    begins = core.now_ns + 1_000 + index // burst * 6_400
+    frames = b"".join(udp_frame(60, n % queues, 0, n) for n in range(count))
+    core.send_many(frames, [60] * count, begins.tolist())
+    core.run_until(core.line_free_ns + 10_000)
+    records = core.trace()
+    arrivals = np.sort(records[records["kind"] == trace.ARRIVAL], order="seq")
+    assert len(arrivals) == count and (arrivals["action"] == trace.ACCEPT).all()
+    # with one queue a frame meets the one before it, but for the first ones of a burst
+    assert (arrivals["q_packets"] == 0).sum() >= count // burst * (1 if queues == 1 else 20)
+    assert (arrivals["idle_slots"] > 0).any()
+    # the time of a request beyond that of its frame on the line, in cycles
+    waits = (arrivals["time_ns"] - begins - index % burst * 67.2) / 6.4
+    assert waits.max() - waits.min() <= 32, f"{waits.min()} to {waits.max()} cycles"

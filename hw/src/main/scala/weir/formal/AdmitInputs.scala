@@ -97,7 +97,7 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
       assert(dut.afterwards.left(q).pull() === youngest)
     }
     // each has the policy to itself for four cycles, in its place or in its place afterwards
-    when(s0.valid) {
+    when(s0.valid && !s0.deferred) {
       for (n <- c.afterwards - dut.interval to c.afterwards + dut.interval - 2) assert(!(history(n).valid && history(n).deferred))
       // and nothing of its queue is decided before what came before it has been
       when(finds)(for (n <- 0 until blocked) assert(!(history(n).valid && history(n).deferred && history(n).queue === s0.queue)))
