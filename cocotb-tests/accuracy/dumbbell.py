@@ -121,8 +121,6 @@ class Dumbbell:
     def _arrive(self, i: int, sequence: int) -> None:
         now_ns = int(self.now * 1e9)
         self.result.arrivals.append(self.now)
-        if self.held == 0:
-            self.ewma.hint(now_ns, self.params)
         before = self.ewma.average
         step = self.ewma.request(now_ns, self.held, self.held, self.params)
         rise = None
@@ -144,8 +142,7 @@ class Dumbbell:
 
     def _leave(self, i: int, sequence: int) -> None:
         self.held -= 1
-        if self.held == 0:
-            self.ewma.emptied(int(self.now * 1e9))
+        self.ewma.left(int(self.now * 1e9))
         s = self.sources[i]
         s.received.add(sequence)
         while s.expected in s.received:

@@ -59,9 +59,8 @@ def random_walk_error(weight: int, updates: int, largest: int, seed: int) -> tup
         draw = rng.random()
         if draw < idle_share:
             now += 1
-            model.emptied(now)
+            model.left(now)
             now += int(SLOT_NS * longest ** rng.random())
-            model.hint(now, params)
             step = model.request(now, 0, 0, params)
             if step.idle_slots:
                 idles += 1

@@ -15,6 +15,7 @@ from cocotb.triggers import FallingEdge
 from codel_stimulus import STYLES, Stimulus, Style, params_of
 from golden.codel import COUNT_MAX, ENTERED, EPOCH, LOOP, TIME, Codel, CodelParams, Departing, Ruling, step
 from golden.red import ACCEPT, DROP, MARK
+from policy_bench import leave_without_effect
 
 SEED = int(os.environ["WEIR_SEED"])
 QUEUES = 4
@@ -50,7 +51,7 @@ class Bench:
             dut.config_valid,
             dut.request_valid,
             dut.commit_valid,
-            dut.hint_valid,
+            dut.left_valid,
             dut.clear,
             dut.applied,
             dut.selected,
@@ -89,6 +90,7 @@ class Bench:
         """One cycle in which nothing departs."""
         self.now = (self.now + CYCLE_NS + jump) % TIME
         self.dut.nowNs.value = self.now
+        leave_without_effect(self.dut)
         await FallingEdge(self.dut.clk)
         assert not int(self.dut.departureVerdict_valid.value)
 

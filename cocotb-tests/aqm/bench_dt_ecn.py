@@ -13,7 +13,7 @@ from cocotb.triggers import FallingEdge
 
 from golden import dt_ecn
 from golden.red import Verdict
-from policy_bench import LINGER
+from policy_bench import LINGER, leave_without_effect
 
 SEED = int(os.environ["WEIR_SEED"])
 QUEUES = 4
@@ -44,6 +44,7 @@ class Bench:
             dut.config_valid,
             dut.commit_valid,
             dut.departure_valid,
+            dut.left_valid,
             dut.clear,
             dut.applied,
         ):
@@ -79,6 +80,7 @@ class Bench:
     async def cycle(self, q: int | None) -> None:
         """One cycle, with a request to `q` or none."""
         dut, rng = self.dut, self.rng
+        leave_without_effect(dut)
         dut.request_valid.value = q is not None
         if q is not None:
             threshold, length, ecn = (
@@ -217,4 +219,3 @@ async def shows_nothing_while_it_rests(dut: Any) -> None:
             dut.turning,
         ):
             assert not int(port.value)
-        assert not int(dut.stall.value)

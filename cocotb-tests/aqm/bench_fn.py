@@ -14,6 +14,7 @@ from cocotb.triggers import FallingEdge
 
 from fn_stimulus import BASES, hostile, plausible
 from golden.fn import COUNT_MAX, DROP, ENTRIES, MARK, NONE, PERIOD, TIME, Fn, FnParams, Verdict
+from policy_bench import leave_without_effect
 
 SEED = int(os.environ["WEIR_SEED"])
 QUEUES = 4
@@ -91,7 +92,7 @@ class Bench:
             *(getattr(dut, f"commit_payload_{n}") for n in ("queue", "length", "acts")),
             *(getattr(dut, f"config_payload_{n}") for n in ("queue", "word", "data")),
             *(getattr(dut, f"request_payload_{n}") for n in ("policy", "packets", "frames")),
-            *(getattr(dut, f"{n}_valid") for n in ("request", "commit", "config", "hint", "departure")),
+            *(getattr(dut, f"{n}_valid") for n in ("request", "commit", "config", "left", "departure")),
             dut.clear,
             dut.applied,
             dut.nowNs,
@@ -145,6 +146,7 @@ class Bench:
     async def cycle(self, request: Request | None = None) -> None:
         """Drive this cycle's inputs, let the models follow, go on to the next cycle and compare its outputs."""
         dut = self.dut
+        leave_without_effect(dut)
         dut.request_valid.value = request is not None
         if request is not None:
             for name, port in self.request_ports.items():

@@ -12,15 +12,14 @@ from random import Random
 from typing import Any
 
 import cocotb
-from cocotb.triggers import FallingEdge, Timer
+from cocotb.triggers import Timer
 
 import bench_red_policy
 from bench_red_policy import LATENCY, RED
 from golden.ared import LEAST_NS, AredParams, MaxP
-from golden.ewma import Ewma
 from golden.isred import AVERAGE, CERTAIN, GAIN, QUEUE, WITHOUT_WAIT, IsredParams, Rise
 from golden.params import RedParams, scaled
-from golden.red import BAND, Red, Verdict
+from golden.red import BAND, Verdict
 from policy_bench import (
     CYCLE_NS,
     QUEUES,
@@ -200,9 +199,10 @@ class Bench(bench_red_policy.Bench):
                 self.rises[q].clear()
                 self.stored[q].append((self.n + 2, 0))
         if request is not None:
-            self.stored[request.queue].append((self.n + 4, self.ewma[request.queue].average))
+            known = self.place(request) + 4
+            self.stored[request.queue].append((known, self.ewma[request.queue].average))
             if self.policies[request.queue] == ARED:
-                self.looks[request.queue].append(self.n + 4)
+                self.looks[request.queue].append(known)
         for q in range(QUEUES):
             self._follow(q)
 
@@ -252,16 +252,12 @@ class Bench(bench_red_policy.Bench):
         dut.applied.value = sum(1 << q for q in queues)
         dut.clear.value = clear
         self.renewing = queues
-        for q in queues:
-            self.hints[q] = [self.n] if self.hints[q] else []
         if void:
             # the pulse comes in the cycle in which the tick would be written
             await Timer(500, "ps")
             assert not int(dut.tick_valid.value), f"cycle {self.n}: a tick of a queue that is being applied"
             self.seen["void ticks"] += 1
         await self.cycle(clear=clear)
-        for q in queues:
-            self.ewma[q].applied()
         self.dut.applied.value = 0
         self.renewing = set()
         # the first request comes two cycles after
@@ -309,9 +305,6 @@ class Bench(bench_red_policy.Bench):
         rng = self.rng
         stimulus = Stimulus(style, rng)
         if style.start_ns is not None:
-            # queues are applied one at a time where there are hints to be computed again
-            for q in range(QUEUES):
-                await self.cycle(emptied=q)
             self.now = style.start_ns
             await self.renew(set(range(QUEUES)))
         for q in range(QUEUES):
@@ -326,8 +319,6 @@ class Bench(bench_red_policy.Bench):
             )
         for q in range(QUEUES):
             request = stimulus.request(q, self.now)
-            while self.stalled[q]:
-                await self.cycle()
             await self.cycle(replace(request, packets=max(request.packets, 1)))
             await self.rest(4)
         await self.drain()
@@ -344,13 +335,9 @@ class Bench(bench_red_policy.Bench):
                 requests -= 1
                 wait = rng.choice(style.gaps)
             wait -= 1
-            hint = rng.choice(style.queues) if rng.random() < style.hints else None
-            emptied = rng.choice(style.queues) if rng.random() < style.emptied else None
-            if request is not None and request.queue == emptied and request.packets == 0:
-                emptied = None
             # the first request comes two cycles after it
             clear = 1 << rng.choice(style.queues) if wait > 0 and rng.random() < 0.001 else 0
-            await self.cycle(request, hint, emptied, clear)
+            await self.cycle(request, self._left(style, request), clear)
             if rng.random() < 0.002:
                 # an apply of a queue without a decision in flight, whatever the others do
                 await self.drain()
@@ -406,6 +393,13 @@ async def ared_random_gaps(dut: Any) -> None:
 async def empty_queues(dut: Any) -> None:
     bench = await _run(dut, "empty_queues", 30, 200)
     assert bench.seen["decayed"] and bench.seen["ticks"]
+
+
+@cocotb.test()
+async def empty_queues_every_4_cycles(dut: Any) -> None:
+    bench = await _run(dut, "empty_queues_every_4_cycles", 30, 200)
+    assert bench.seen["decayed"] and bench.seen["ticks"]
+    assert bench.seen["rapid", True] > 20 and bench.seen["rapid", False] > 100
 
 
 @cocotb.test()
@@ -628,11 +622,7 @@ async def reset_starts_the_interval_anew(dut: Any) -> None:
     await _tick_at_an_arrival(bench, 14)
     bench.jump(60_000)
     assert len(await _tick_at_an_arrival(bench, 14)) == 1
-    dut.rst.value = 1
-    await FallingEdge(dut.clk)
-    dut.rst.value = 0
-    bench.ewma = [Ewma() for _ in range(QUEUES)]
-    bench.red = [Red() for _ in range(QUEUES)]
+    await bench.reset()
     bench.max_p = [MaxP() for _ in range(QUEUES)]
     bench.renewing = set(range(QUEUES))
     await bench.cycle()

@@ -1,4 +1,9 @@
-"""Bench of RedPolicy: every verdict against the golden Ewma and Red, bit for bit and to the cycle."""
+"""Bench of RedPolicy: every verdict against the golden Ewma and Red, bit for bit and to the cycle.
+
+A request that finds its queue empty takes its place among the others `DECAY_CYCLES` later. Requests come as
+`PolicyPorts` allows: `INTERVAL` from the one before; those that find something in their queue as far from each such
+place, and behind those of their own queue.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,8 @@ from golden.params import BYTES_AFTER, BYTES_BEFORE, GEOMETRIC, UNIFORM, UNIFORM
 from golden.red import ABOVE, BAND, DROP, EARLY, MARK, NONE, OUTSIDE, Red, Verdict
 from policy_bench import (
     CYCLE_NS,
-    HINT_CYCLES,
+    DECAY_CYCLES,
+    INTERVAL,
     POLICY,
     QUEUES,
     SEED,
@@ -29,6 +35,7 @@ from policy_bench import (
     Stimulus,
     Style,
     edge_draw,
+    leave,
     preload_params,
     record_params,
     red_words,
@@ -52,12 +59,19 @@ REQUEST_PORTS = {
     "draw": "draw",
 }
 
+#: ports without effect, in bits
+UNUSED = {
+    "emptied": QUEUES, "departure_valid": 1, "departure_payload_queue": 2, "departure_payload_nowNs": 48,
+    "departure_payload_sojournNs": 48, "departure_payload_length": 14, "departure_payload_ecn": 2,
+    "departure_payload_exempt": 1, "departure_payload_bytes": 21, "departure_payload_packets": 16,
+}  # fmt: skip
+
 
 @dataclass
 class Taking:
-    """A request between t0 and t4."""
+    """A request until its t4; `t0` is the cycle of its place."""
 
-    requested: int
+    t0: int
     request: Request
     average: int
     slots: int
@@ -68,27 +82,20 @@ class Taking:
 class Bench:
     """Runs models and RTL side by side, one call of `cycle` a clock cycle.
 
-    Order within a cycle (docs/modules): request, emptied, hint for the average; commit, then the count of the
-    request of four cycles ago, then clear, for RED.
+    Order within a cycle (docs/modules): commit, then the count of the request of four cycles ago, then clear.
     """
 
     def __init__(self, dut: Any, seed: int) -> None:
         self.dut = dut
-        self.rng = Random(seed)
-        self.ewma = [Ewma() for _ in range(QUEUES)]
-        self.red = [Red() for _ in range(QUEUES)]
+        self.rng, self.noise = Random(seed), Random(seed)
         self.params = [RedParams() for _ in range(QUEUES)]
         self.units = [0] * QUEUES
         self.now = 0
         self.n = 0
-        self.taking: deque[Taking] = deque()
-        self.expected: deque[tuple[int, Request, Verdict]] = deque()
-        self.commit: tuple[Request, bool, bool] | None = None
-        self.requested = [-100] * QUEUES
-        self.hints: list[list[int]] = [[] for _ in range(QUEUES)]
-        self.stalled = [False] * QUEUES
+        self.forget()
         self.seen: Counter[object] = Counter()
         self.values: dict[str, set[int]] = {}
+        self.unused = [(getattr(dut, name), width) for name, width in UNUSED.items()]
         self.request_ports = {name: getattr(dut, f"request_payload_{port}") for name, port in REQUEST_PORTS.items()}
         self.verdict_ports = [
             getattr(dut, f"verdict_payload_{name}")
@@ -102,6 +109,31 @@ class Bench:
             )
         ]
 
+    def forget(self) -> None:
+        """The models after a reset; nothing is in flight."""
+        self.ewma = [Ewma() for _ in range(QUEUES)]
+        self.red = [Red() for _ in range(QUEUES)]
+        #: in the order of their places; of them those that found their queue empty, for as long as they matter
+        self.taking: list[Taking] = []
+        self.deferred: list[Taking] = []
+        self.expected: deque[tuple[int, Request, Verdict]] = deque()
+        self.commit: tuple[Request, bool, bool] | None = None
+        #: the last place of each queue, the cycle of the last request and of each queue's last departure
+        self.placed = [-100] * QUEUES
+        self.requested = -100
+        self.left_at = [-100] * QUEUES
+        self.held: tuple[Request, bool, bool] | None = None
+
+    async def reset(self) -> None:
+        """A cycle of `rst`: the configuration stays, as with a reset of the datapath."""
+        dut = self.dut
+        dut.rst.value = 1
+        dut.request_valid.value = dut.commit_valid.value = dut.left_valid.value = 0
+        await FallingEdge(dut.clk)
+        self.n += 1
+        dut.rst.value = 0
+        self.forget()
+
     async def start(self) -> None:
         """Reset with every input at 0."""
         dut = self.dut
@@ -111,18 +143,14 @@ class Bench:
             dut.copying,
             dut.applied,
             dut.clear,
-            dut.hint_valid,
-            dut.hint_payload,
-            dut.withdraw,
-            dut.forget,
-            dut.emptied,
+            dut.left_valid,
             dut.request_valid,
             dut.request_payload_policy,
             dut.commit_valid,
             dut.commit_payload_queue,
             dut.commit_payload_length,
             dut.commit_payload_acts,
-            dut.departure_valid,
+            *(port for port, _ in self.unused),
             *self.request_ports.values(),
         ):
             signal.value = 0
@@ -175,14 +203,6 @@ class Bench:
             )
             self._cover(request, want)
             self.commit = (request, *self._fate(want))
-        stall = int(dut.stall.value)
-        for q in range(QUEUES):
-            self.stalled[q] = bool(stall >> q & 1)
-            oldest = self.hints[q][0] if self.hints[q] else None
-            if self.stalled[q]:
-                assert oldest is not None, f"cycle {self.n}: stall({q}) without a hint that is not stale"
-                age = self.n - oldest
-                assert age <= HINT_CYCLES, f"cycle {self.n}: stall({q}) {age} cycles after its hint"
 
     def _fate(self, want: Verdict) -> tuple[bool, bool]:
         """(selected, dropped) of the commit: mostly the verdict's, sometimes overridden."""
@@ -221,58 +241,77 @@ class Bench:
             dut.commit_payload_length.value = request.length
             self.red[request.queue].commit(request.length, selected, dropped)
 
-    async def cycle(
-        self, request: Request | None = None, hint: int | None = None, emptied: int | None = None, clear: int = 0
-    ) -> None:
-        """Drive the inputs of this cycle, let the models follow, go on to the next and compare its outputs.
+    def place(self, request: Request) -> int:
+        """The cycle from which a request that comes now takes the time of every other."""
+        return self.n + (DECAY_CYCLES if request.empty else 0)
+
+    def may_come(self, request: Request) -> bool:
+        """It is legal in this cycle."""
+        if self.n < self.requested + INTERVAL:
+            return False
+        q = request.queue
+        if request.empty:
+            return self.n > self.left_at[q] + 1
+        return all(abs(self.n - d.t0) >= INTERVAL and (d.request.queue != q or self.n > d.t0) for d in self.deferred)
+
+    def _take(self, request: Request) -> None:
+        """A request: its ports, and the average that it leaves. Averages of a queue follow its requests' order."""
+        assert self.may_come(request), f"cycle {self.n}: the bench breaks the order: {request}"
+        dut, q, t0 = self.dut, request.queue, self.place(request)
+        for name, port in self.request_ports.items():
+            port.value = getattr(request, name)
+        dut.request_payload_policy.value = self.policy(q)
+        self._cover_place(request, t0)
+        if request.empty:
+            request = replace(request, bytes=0, frames=0)
+        before = self.ewma[q].average
+        step = self.ewma[q].request(request.now_ns, request.packets, request.quantity(self.units[q]), self.params[q])
+        taking = Taking(t0, request, step.average, step.idle_slots, self.rise(request, before, step.average))
+        self.taking.append(taking)
+        self.taking.sort(key=lambda t: t.t0)
+        if request.empty:
+            self.deferred = [d for d in self.deferred if d.t0 + INTERVAL > self.n] + [taking]
+        self.placed[q], self.requested = t0, self.n
+
+    def _cover_place(self, request: Request, t0: int) -> None:
+        """Its neighbours: by how much its place is behind theirs."""
+        for other in self.taking:
+            neighbour = t0 - other.t0, other.request.empty, other.request.queue == request.queue
+            self.seen["empty" if request.empty else "filled", *neighbour] += 1
+
+    async def cycle(self, request: Request | None = None, left: tuple[int, int] | None = None, clear: int = 0) -> None:
+        """Drive the inputs of this cycle, let the models follow, go on to the next and compare its outputs. `left`:
+        queue and time.
 
         A queue with a decision in flight is not cleared: Admit lets it settle first (docs/modules/red.md).
         """
         dut = self.dut
         for taking in self.taking:
-            if taking.requested + SLOPE_STAGE == self.n:
+            if taking.t0 + SLOPE_STAGE == self.n:
                 taking.params = self.live(taking.request.queue)
         self._drive_commit()
         for q in range(QUEUES):
-            if request is not None and request.queue == q or self.n - self.requested[q] <= LATENCY + 1:
+            if request is not None and request.queue == q or self.n - self.placed[q] <= LATENCY + 1:
                 clear &= ~(1 << q)
         dut.request_valid.value = request is not None
         if request is not None:
-            for name, port in self.request_ports.items():
-                port.value = getattr(request, name)
-            q = request.queue
-            self.requested[q] = self.n
-            dut.request_payload_policy.value = self.policy(q)
-            before = self.ewma[q].average
-            step = self.ewma[q].request(
-                request.now_ns, request.packets, request.quantity(self.units[q]), self.params[q]
-            )
-            self.hints[q].clear()
-            rise = self.rise(request, before, step.average)
-            self.taking.append(Taking(self.n, request, step.average, step.idle_slots, rise))
-        dut.emptied.value = 0 if emptied is None else 1 << emptied
-        if emptied is not None:
-            self.ewma[emptied].emptied(self.now)
-            self.hints[emptied].clear()
-        for q, ewma in enumerate(self.ewma):
-            if ewma.again and hint is None:
-                ewma.compute_again(self.now, self.params[q])
-                self.hints[q] = [self.n]
-        dut.hint_valid.value = hint is not None
-        if hint is not None:
-            dut.hint_payload.value = hint
-            if self.ewma[hint].again:
-                self.hints[hint].clear()
-            self.ewma[hint].hint(self.now, self.params[hint])
-            self.hints[hint].append(self.n)
-        if self.taking and self.taking[0].requested + COUNT_STAGE == self.n:
-            taken = self.taking.popleft()
+            self._take(request)
+        for port, width in self.unused:
+            port.value = self.noise.getrandbits(width)
+        if left is None:
+            leave(dut, None, self.now)
+        else:
+            leave(dut, *left)
+            self.ewma[left[0]].left(left[1])
+            self.left_at[left[0]] = self.n
+        if self.taking and self.taking[0].t0 + COUNT_STAGE == self.n:
+            taken = self.taking.pop(0)
             t = taken.request
             assert taken.params is not None
             verdict = self.red[t.queue].take(
                 taken.average, t.packets, t.length, t.ecn, t.draw, taken.params, taken.slots, taken.rise
             )
-            self.expected.append((taken.requested + LATENCY, t, verdict))
+            self.expected.append((taken.t0 + LATENCY, t, verdict))
         dut.clear.value = clear
         for q in range(QUEUES):
             if clear >> q & 1:
@@ -287,11 +326,9 @@ class Bench:
         self._sample()
         self.held = held
 
-    held: tuple[Request, bool, bool] | None = None
-
     async def drain(self) -> None:
         """Let everything in flight end."""
-        for _ in range(LATENCY + HINT_CYCLES + 6):
+        for _ in range(LATENCY + DECAY_CYCLES + 6):
             await self.cycle()
         assert not self.expected and not self.taking
         for q in range(QUEUES):
@@ -313,10 +350,8 @@ class Bench:
             await self.configure(q, preload_params(stimulus.params[q]), stimulus.units[q])
         for q in range(QUEUES):
             request = stimulus.request(q, self.now)
-            while self.stalled[q]:
-                await self.cycle()
             await self.cycle(replace(request, packets=max(request.packets, 1)))
-            for _ in range(4):
+            for _ in range(INTERVAL):
                 await self.cycle()
         await self.drain()
         for q in range(QUEUES):
@@ -340,23 +375,24 @@ class Bench:
                 requests -= 1
                 wait = rng.choice(style.gaps)
             wait -= 1
-            hint = rng.choice(style.queues) if rng.random() < style.hints else None
-            emptied = rng.choice(style.queues) if rng.random() < style.emptied else None
-            if request is not None and request.queue == emptied and request.packets == 0:
-                emptied = None
             # the first request comes two cycles after it
             clear = 1 << rng.choice(style.queues) if wait > 0 and rng.random() < 0.001 else 0
-            await self.cycle(request, hint, emptied, clear)
+            await self.cycle(request, self._left(style, request), clear)
         await self.drain()
 
+    def _left(self, style: Style, request: Request | None) -> tuple[int, int] | None:
+        """A departure, granted a while ago; not of a queue that is found empty."""
+        queue = self.rng.choice(style.queues)
+        if self.rng.random() >= style.left or (request is not None and request.empty and request.queue == queue):
+            return None
+        return queue, (self.now - self.rng.randrange(100)) % TIME
+
     def _request(self, stimulus: Stimulus, queue: int) -> Request | None:
-        """A request; None while the queue is empty and has to wait for its hint."""
+        """A request; None if it may not come yet."""
         request = stimulus.request(queue, self.now)
-        if request.packets == 0 and self.stalled[queue]:
-            self.seen["stalled"] += 1
-            if self.rng.random() < 0.5:
-                return None
-            request = replace(request, packets=1)
+        if not self.may_come(request):
+            self.seen["waits"] += 1
+            return None
         if self.rng.random() < 0.4:
             model, params = self.red[queue], self.live(queue)
             spare = Ewma()
@@ -422,7 +458,20 @@ async def one_queue_random_gaps(dut: Any) -> None:
 @cocotb.test()
 async def empty_queues(dut: Any) -> None:
     bench = await _run(dut, "empty_queues", 40, 200)
-    assert bench.seen["decayed"] and bench.seen["slots saturated"] and bench.seen["stalled"]
+    assert bench.seen["decayed"] and bench.seen["slots saturated"] and bench.seen["waits"]
+
+
+@cocotb.test()
+async def empty_queues_every_4_cycles(dut: Any) -> None:
+    """Requests as close as they may come to places of those that found their queue empty: before and behind, of the
+    same queue and of others."""
+    seen = (await _run(dut, "empty_queues_every_4_cycles", 40, 200)).seen
+    assert min(seen["empty", INTERVAL, True, same] for same in (False, True)) > 100
+    assert min(seen["filled", INTERVAL, True, same] for same in (False, True)) > 20
+    for before in range(INTERVAL, DECAY_CYCLES - INTERVAL + 1):
+        assert seen["filled", -before, True, False] > 5, before
+    seen = (await _run(dut, "one_empty_queue_every_4_cycles", 40, 200)).seen
+    assert min(seen[kind, INTERVAL, True, True] for kind in ("empty", "filled")) > 100
 
 
 @cocotb.test()
@@ -434,38 +483,6 @@ async def hostile_registers(dut: Any) -> None:
 async def time_wraps(dut: Any) -> None:
     bench = await _run(dut, "time_wraps", 60, 100)
     assert bench.seen["decayed"]
-
-
-@cocotb.test()
-async def idle_from_zero_to_the_whole_range(dut: Any) -> None:
-    """One hint and one request after every length of idle time, at the edges of powers of two."""
-    bench = Bench(dut, SEED)
-    await bench.start()
-    stimulus = Stimulus(Style(), bench.rng)
-    weights = [1 << 20, 137438953, 1 << 35, (1 << 36) - 1, 1 << 36]
-    idles = sorted({max(0, (1 << k) + d) for k in range(49) for d in (-1, 0, 1)} | {0} - {1 << 48, (1 << 48) + 1})
-    for index, idle in enumerate(idles):
-        q = index % QUEUES
-        params = replace(stimulus.params[q], weight=weights[index % len(weights)])
-        params = replace(params, decay=_decay(params.weight))
-        await bench.configure(q, preload_params(params), 0)
-        await bench.cycle(Request(q, bench.now, 64, 1_000_000 + index, 1, 1, 0, 0))
-        await bench.drain()
-        await bench.configure(q, params, 0)
-        await bench.cycle(emptied=q)
-        bench.now = (bench.now + idle - CYCLE_NS) % TIME
-        await bench.cycle(hint=q)
-        while bench.stalled[q]:
-            await bench.cycle()
-        await bench.cycle(Request(q, bench.now, 64, 0, 0, 0, 0, 0))
-        await bench.drain()
-    assert bench.seen["decayed"] > 50 and bench.seen["slots saturated"] > 0
-
-
-def _decay(weight: int) -> int:
-    from golden.params import decay_of
-
-    return decay_of(weight)
 
 
 @cocotb.test()
@@ -540,9 +557,9 @@ async def a_cleared_average_starts_from_zero(dut: Any) -> None:
     for _ in range(20):
         stimulus = Stimulus(Style(gaps=(4,)), bench.rng)
         await bench.preload(stimulus)
-        for age in range(14):
+        for age in (*range(14), *range(20, 28)):
             for q in range(QUEUES):
-                await bench.cycle(stimulus.request(q, bench.now) if not bench.stalled[q] else None)
+                await bench.cycle(bench._request(stimulus, q))
                 for _ in range(3):
                     await bench.cycle()
             for _ in range(age):
@@ -556,21 +573,19 @@ async def a_cleared_average_starts_from_zero(dut: Any) -> None:
 
 @cocotb.test()
 async def reset_forgets_everything(dut: Any) -> None:
+    """At rest, and with a request that found its queue empty in each of its cycles."""
     bench = Bench(dut, SEED)
     await bench.start()
     await bench.phase(STYLES["mixed_queues_every_4_cycles"], 100)
-    dut.rst.value = 1
-    await FallingEdge(dut.clk)
-    await FallingEdge(dut.clk)
-    dut.rst.value = 0
-    params, units = bench.params, bench.units
-    bench.ewma = [Ewma() for _ in range(QUEUES)]
-    bench.red = [Red() for _ in range(QUEUES)]
-    bench.hints = [[] for _ in range(QUEUES)]
-    for q in range(QUEUES):
-        await bench.configure(q, params[q], units[q])
-        assert int(getattr(dut, f"live_{q}").value) == 0
-    await bench.phase(STYLES["mixed_queues_every_4_cycles"], 100)
+    for age in range(LATENCY + DECAY_CYCLES + 3):
+        await bench.cycle(Request(1, bench.now, 64, 0, 0, 0, 0, 0))
+        for _ in range(age):
+            await bench.cycle()
+        await bench.reset()
+        for q in range(QUEUES):
+            assert int(getattr(dut, f"live_{q}").value) == 0
+        await bench.drain()
+        await bench.phase(STYLES["empty_queues_every_4_cycles"], 20)
 
 
 @cocotb.test()
@@ -587,12 +602,10 @@ async def words_that_come_during_a_reset_are_kept(dut: Any) -> None:
             dut.rst.value = 0
             for _ in range(hold):
                 await bench.cycle()
-        bench.ewma = [Ewma() for _ in range(QUEUES)]
-        bench.red = [Red() for _ in range(QUEUES)]
-        bench.hints = [[] for _ in range(QUEUES)]
+        bench.forget()
         for _ in range(20):
             for q in range(QUEUES):
-                await bench.cycle(stimulus.request(q, bench.now) if not bench.stalled[q] else None)
+                await bench.cycle(bench._request(stimulus, q))
                 for _ in range(3):
                     await bench.cycle()
         await bench.drain()

@@ -13,6 +13,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from golden.pi import TIME, Deadlines, Gain
+from policy_bench import leave_without_effect
 
 SEED = int(os.environ["WEIR_SEED"])
 QUEUES = 4
@@ -275,6 +276,7 @@ class PiBench(ABC):
             del self.log[next(iter(self.log))]
             self.history.pop(self.n - 400, None)
         self.appeared.clear()
+        leave_without_effect(dut)
         dut.request_valid.value = request is not None
         if request is not None:
             dut.request_payload_queue.value = request.queue
@@ -324,8 +326,8 @@ class PiBench(ABC):
 
 INPUTS = [
     "nowNs", "config_valid", "config_payload_queue", "config_payload_word", "config_payload_data", "selected", "copying",
-    *(f"unit_{q}" for q in range(QUEUES)), "applied", "clear", "hint_valid", "hint_payload", "withdraw", "forget",
-    "emptied", "request_valid", "request_payload_queue",
+    *(f"unit_{q}" for q in range(QUEUES)), "applied", "clear", "left_valid", "left_payload_queue",
+    "left_payload_nowNs", "emptied", "request_valid", "request_payload_queue",
     "request_payload_policy", "request_payload_nowNs", "request_payload_length", "request_payload_bytes",
     "request_payload_packets", "request_payload_frames", "request_payload_empty", "request_payload_ecn",
     "request_payload_draw", "commit_valid", "commit_payload_queue", "commit_payload_length",

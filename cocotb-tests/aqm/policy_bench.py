@@ -21,10 +21,14 @@ TIME = 1 << 48
 CYCLE_NS = 6
 QUANTITY_MAX = (1 << 21) - 1
 COUNT_MAX = 65535
-#: a hint's result is there after this many cycles
-HINT_CYCLES = 12
+#: cycles from a request that finds its queue empty to the factor of its idle time, and to its place among the others
+DECAY_CYCLES = 12
+#: cycles between requests
+INTERVAL = 4
 #: cycles from the last reason to be awake to the rest (aqm.Resting)
 LINGER = 512
+
+_NOISE = Random(SEED)
 
 #: offsets in a queue's block (docs/policy-registers.md)
 POLICY = 0x000
@@ -70,7 +74,7 @@ class Style:
     gaps: cycles from a request to the next, drawn from these (4 is the least)
     queues: queues that are used
     empty: share of requests that find the queue empty
-    hints, emptied: probability of an event in a cycle
+    left: probability in a cycle that a packet leaves its queue
     hostile: registers with any bit pattern instead of plausible ones
     jump: probability in a cycle that time jumps, by up to 2^47 ns
     """
@@ -78,8 +82,7 @@ class Style:
     gaps: tuple[int, ...] = (4,)
     queues: tuple[int, ...] = (0, 1, 2, 3)
     empty: float = 0.05
-    hints: float = 0.02
-    emptied: float = 0.01
+    left: float = 0.02
     hostile: bool = False
     jump: float = 0.02
     start_ns: int | None = None
@@ -90,9 +93,11 @@ STYLES = {
     "mixed_queues_every_4_cycles": Style(),
     "random_gaps": Style(gaps=(4, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 17, 25)),
     "one_queue_random_gaps": Style(gaps=(4, 5, 6, 7, 8, 9, 10, 11, 12, 13), queues=(1,)),
-    "empty_queues": Style(gaps=(4, 7, 12, 16, 24), empty=0.6, hints=0.12, emptied=0.06, jump=0.15),
-    "hostile_registers": Style(gaps=(4, 4, 4, 9, 13), hostile=True, empty=0.2, hints=0.06, emptied=0.03),
-    "time_wraps": Style(gaps=(4, 12, 20), empty=0.5, hints=0.1, emptied=0.05, start_ns=TIME - 3000, jump=0.001),
+    "empty_queues": Style(gaps=(4, 7, 12, 16, 24), empty=0.6, left=0.12, jump=0.15),
+    "empty_queues_every_4_cycles": Style(empty=0.7, left=0.2, jump=0.1),
+    "one_empty_queue_every_4_cycles": Style(queues=(3,), empty=0.8, left=0.1, jump=0.1),
+    "hostile_registers": Style(gaps=(4, 4, 4, 9, 13), hostile=True, empty=0.2, left=0.06),
+    "time_wraps": Style(gaps=(4, 12, 20), empty=0.5, left=0.1, start_ns=TIME - 3000, jump=0.001),
 }
 
 
@@ -263,6 +268,18 @@ def record_params(seen: dict[str, set[int]], params: RedParams) -> None:
         seen.setdefault(f.name, set()).add(int(getattr(params, f.name)))
 
 
+def leave(dut: Any, queue: int | None, now_ns: int) -> None:
+    """Drive `left`: a packet of that queue, granted at that time, or none."""
+    dut.left_valid.value = queue is not None
+    dut.left_payload_queue.value = queue or 0
+    dut.left_payload_nowNs.value = now_ns
+
+
+def leave_without_effect(dut: Any) -> None:
+    """Drive `left` of a unit that does not use it, at random."""
+    leave(dut, _NOISE.choice((None, *range(QUEUES))), _NOISE.getrandbits(48))
+
+
 async def reset(dut: Any) -> None:
     """Start the clock and reset; inputs must have been set."""
     Clock(dut.clk, 2, "ns").start()
@@ -277,7 +294,8 @@ __all__ = [
     "CYCLE_NS",
     "ConfigFlow",
     "Counter",
-    "HINT_CYCLES",
+    "DECAY_CYCLES",
+    "INTERVAL",
     "POLICY",
     "QUEUES",
     "Request",
@@ -288,6 +306,8 @@ __all__ = [
     "TIME",
     "UNIFORM_WAIT",
     "edge_draw",
+    "leave",
+    "leave_without_effect",
     "preload_params",
     "record_params",
     "red_words",

@@ -42,10 +42,9 @@ def _compare(params: RedParams, rng: Random, arrivals: int, tally: Tally, own_av
         draw = rng.choice([rng.getrandbits(24), rng.getrandbits(24), rng.getrandbits(rng.randrange(1, 24)), 0xFFFFFF])
         idle = None
         if rng.random() < 0.01:
-            ewma.emptied(now)
+            ewma.left(now)
             idle = int(2 ** (20 * rng.random()))
             now += idle
-            ewma.hint(now, params)
             q = 0
         elif rng.random() < 0.05:
             q = rng.randrange(SPAN)

@@ -37,7 +37,6 @@ class Bench:
             commit=0,
             rollback=0,
             ready=1,
-            uncertain=0,
             push_payload_transit_header=0,
             push_payload_transit_member=0,
         )
@@ -51,8 +50,6 @@ class Bench:
         dut.push_valid.value, dut.pushInner.value = int(bool(push)), int(push == "inner")
         for name, value in zip(FIELDS, values, strict=True):
             getattr(dut, f"push_payload_{name}").value = value
-        uncertain = rng.getrandbits(4)
-        dut.uncertain.value = uncertain
         dut.commit.value, dut.rollback.value, dut.ready.value = int(end == "commit"), int(end == "rollback"), int(ready)
         await FallingEdge(dut.clk)
         self.held.append(len(self.sure) + len(self.open))  # `room` is as of two cycles ago
@@ -66,8 +63,6 @@ class Bench:
             assert self.sure, f"gives {got}, but nothing may go"
             expected, inner = self.sure.popleft()
             assert got == expected and int(dut.popInner.value) == (inner is not None)
-            queue = expected[list(FIELDS).index("meta_queue")]
-            assert int(dut.unannounced.value) == int(inner is not None or uncertain >> queue & 1)
             if inner:
                 assert (int(dut.popFirst.value) == 1, int(dut.popWaitNs.value)) == inner
             self.popped += 1

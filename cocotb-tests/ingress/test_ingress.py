@@ -1,4 +1,4 @@
-"""Ingress against golden/frame.py: verdicts, classification, words, hints and their cycles; resets and discards."""
+"""Ingress against golden/frame.py: verdicts, classification, words and their cycles; resets and discards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from golden.frame import BAD, BYTES_MAX, GOOD, MAX_FRAME, OVERSIZE, RUNT, classi
 from harness import run_bench
 
 LATENCY = 2
-LOOKUP = 1
 TAG_TYPES = (b"\x81\x00", b"\x88\xa8")
 
 
@@ -45,7 +44,6 @@ class Received:
     """What Ingress said about one frame."""
 
     words: list[tuple[int, Item]]
-    hints: list[tuple[int, int]]
     end: tuple[int, Item]
 
 
@@ -57,7 +55,6 @@ class Bench:
         self.config = Config.random(self.rng)
         self.received: list[Received] = []
         self.words: list[tuple[int, Item]] = []
-        self.hints: list[tuple[int, int]] = []
         self.silenced: set[int] = set()
         self.gap = gap
 
@@ -97,28 +94,24 @@ class Bench:
             assert int(dut.s_axis_tready.value) == 1
             if int(dut.word_valid.value):
                 self.words.append((cycle(), {name: int(signal.value) for name, signal in word.items()}))
-            if int(dut.hint_valid.value):
-                self.hints.append((cycle(), int(dut.hint_payload_queue.value)))
             if int(dut.end_valid.value):
                 self.received.append(
-                    Received(
-                        self.words, self.hints, (cycle(), {name: int(signal.value) for name, signal in end.items()})
-                    )
+                    Received(self.words, (cycle(), {name: int(signal.value) for name, signal in end.items()}))
                 )
-                self.words, self.hints = [], []
+                self.words = []
             if before:
-                assert not any(int(v.value) for v in (dut.word_valid, dut.hint_valid, dut.end_valid))
+                assert not any(int(v.value) for v in (dut.word_valid, dut.end_valid))
             before = bool(int(dut.rst.value) or int(dut.discard.value))
             if before:
                 self.silenced.add(cycle())
-                self.words, self.hints = [], []
+                self.words = []
 
     async def idle(self) -> None:
         """Waits until everything has been sent and has come out."""
         while not self.source.idle:
             await ClockCycles(self.dut.clk, 10)
-        await ClockCycles(self.dut.clk, LATENCY + LOOKUP + 2)
-        assert not self.words and not self.hints, "words or hints without an end"
+        await ClockCycles(self.dut.clk, LATENCY + 3)
+        assert not self.words, "words without an end"
 
     def send(self, frames: Iterable[bytes], tuser: int = 0) -> None:
         for frame in frames:
@@ -165,7 +158,7 @@ def written(beats: Sequence[tuple[int, Item]], max_frame: int) -> list[tuple[int
 
 
 def check_frame(beats: Sequence[tuple[int, Item]], received: Received, config: Config) -> None:
-    """Compares one frame: its end, its words and its hint, and the cycles of all three."""
+    """Compares one frame: its end and its words, and the cycles of both."""
     cycles = [at for at, _ in beats]
     kind, arrived = judge([(b["tkeep"], b["tuser"]) for _, b in beats], config.max_frame)
     end_cycle, end = received.end
@@ -182,9 +175,6 @@ def check_frame(beats: Sequence[tuple[int, Item]], received: Received, config: C
         assert word["first"] == (place == 0) and word["last"] == last
         assert word["index"] == place % 4
 
-    assert len(received.hints) == 1, f"{len(received.hints)} hints"
-    hint_cycle, hint = received.hints[0]
-    assert hint_cycle <= end_cycle
     if kind == GOOD:
         frame = bytes_of([b for _, b in beats])
         assert b"".join(w["data"].to_bytes(16, "little") for _, w in received.words)[: len(frame)] == frame
@@ -199,13 +189,6 @@ def check_frame(beats: Sequence[tuple[int, Item]], received: Received, config: C
         )
         want = (meta.length, meta.queue, meta.ecn, meta.ip_version, meta.ip_offset, meta.exempt)
         assert got == want, f"{frame[:40].hex()}: {got}, expected {want}"
-        deciding = 2 if frame[12:14] in TAG_TYPES and len(beats) > 2 else 1
-        if meta.ip_version:
-            assert hint == meta.queue
-            assert hint_cycle == cycles[deciding] + LATENCY + LOOKUP
-        elif frame[12:14] not in (*TAG_TYPES, b"\x08\x00", b"\x86\xdd"):
-            assert hint == config.default_queue
-            assert hint_cycle == cycles[1] + LATENCY
 
 
 @cocotb.test()

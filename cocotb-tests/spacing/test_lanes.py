@@ -400,4 +400,4 @@ async def tells_when_it_wakes(dut: Any) -> None:
 
 @pytest.mark.timeout(240)
 def test_lanes() -> None:
-    run_bench("Spacing", "test_lanes")
+    run_bench("Spacing", "test_lanes", internals=["Spacing.active"])

@@ -39,6 +39,7 @@ object Units {
     "Rewrite" -> (() => new frame.Rewrite(c)),
     "FrameCloser" -> (() => new frame.FrameCloser(c)),
     "Lfsr" -> (() => new aqm.Lfsr(c)),
+    "IdleDecay" -> (() => new aqm.IdleDecay(red)),
     "Ewma" -> (() => new aqm.Ewma(red)),
     "Red" -> (() => new aqm.Red(red)),
     "RedPolicy" -> (() => new aqm.RedPolicy(red)),
