@@ -100,6 +100,7 @@ async def treats_every_codepoint_as_it_should(dut: Any) -> None:
             assert (name, ecn, action, cause) in seen, (name, ecn, action, cause)
     assert ("hard", 1, 2, 2) in seen and ("hard", 1, 1, 1) in seen and ("hard", 3, 2, 2) in seen
     assert report.outcomes["accepted early"] + report.outcomes["accepted forced"] > 10
+    assert bench.counted[f"{bench.at(0, 'NODROP'):#06x}"][0] > 2
 
 
 @cocotb.test()

@@ -46,11 +46,11 @@ QUEUE = {
     "RED_IDLE_RATE": 0x028, "RED_MIN": 0x02C, "RED_MAX": 0x030, "RED_SLOPE": 0x034, "RED_GENTLE_SLOPE": 0x038,
     "RED_MAXP": 0x03C, "RED_MEAN": 0x040, "APPLY": 0x0FC, "LIVE_BYTES": 0x100, "LIVE_PACKETS": 0x104,
     "LIVE_FRAMES": 0x108, "LIVE_CELLS": 0x10C, "LIVE_AVERAGE": 0x110, "PEAK_BYTES": 0x114, "PEAK_PACKETS": 0x118,
-    "COUNTERS": 0x200, "SOJOURN": 0x300,
+    "NODROP": 0x1F0, "COUNTERS": 0x200, "SOJOURN": 0x300,
 }  # fmt: skip
 QUEUE_COUNTERS = (
     "IN_NOT_ECT", "IN_ECT1", "IN_ECT0", "IN_CE", "EARLY", "FORCED", "OVERFLOW", "MARKED", "ALREADY_CE", "OUT",
-    "LINK_DOWN", "FRONT", "HEAD_DROPPED", "HEAD_MARKED",
+    "LINK_DOWN", "FRONT", "HEAD_DROPPED", "HEAD_MARKED", "PARTIAL", "HEAD_ALREADY_CE",
 )  # fmt: skip
 CLOSING = (0, 1, 1, 1)
 
@@ -594,7 +594,8 @@ class Bench:
             drops = sum(p[n] for name in causes for p in queue(name))
             assert pair(CORE["RX"])[n] == ends + arrivals
             assert arrivals == drops + pair(CORE["TX"])[n]
-            assert sum(p[n] for name in ("OUT", "HEAD_MARKED") for p in queue(name)) == pair(CORE["TX"])[n]
+            sent = ("OUT", "HEAD_MARKED", "HEAD_ALREADY_CE")
+            assert sum(p[n] for name in sent for p in queue(name)) == pair(CORE["TX"])[n]
 
 
 def random_stall(rng: random.Random, probability: float) -> Callable[[int], bool]:

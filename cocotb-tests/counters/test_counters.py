@@ -23,9 +23,12 @@ ARRIVALS = [
     for ecn in range(4)
     for action, cause in [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2), (2, 3)]
 ]
-# discard, cause, marked by the policy at departure
+# discard, cause, marked by the policy at departure, selected by it but CE already
 DEPARTURES = (
-    [(False, 0, False)] * 4 + [(False, 1, True), (False, 2, True)] + [(True, cause, False) for cause in (1, 2, 4, 5, 6)]
+    [(False, 0, False, False)] * 4
+    + [(False, cause, not ce, ce) for cause in (1, 2) for ce in (False, True)]
+    + [(True, cause, False, False) for cause in (1, 2, 4, 5, 6)]
+    + [(True, cause, False, True) for cause in (1, 2)]
 )
 PAIRS = (
     "rx",
@@ -147,13 +150,14 @@ class Bench:
         dut.io_departure_valid.value = leaves
         if leaves:
             self.since_departure = 0
-            queue, length, sojourn, discard, cause, marked = event = self.departure_of()
+            queue, length, sojourn, discard, cause, marked, already_ce = event = self.departure_of()
             dut.io_departure_payload_queue.value = queue
             dut.io_departure_payload_length.value = length
             dut.io_departure_payload_sojournNs.value = sojourn
             dut.io_departure_payload_discard.value = discard
             dut.io_departure_payload_cause.value = cause
             dut.io_departure_payload_marked.value = marked
+            dut.io_departure_payload_alreadyCe.value = already_ce
             dut.io_departure_payload_merged.value = merged = r.random() < 0.5
             model.departure(*event, merged)
         self.since_jumbo += 1
@@ -226,8 +230,8 @@ class Bench:
         raise AssertionError("the snapshot pulse met a busy unit")
 
     async def calm(self) -> None:
-        """Until no snapshot is under way: less than 4 E + 120 cycles, E = 136 (docs/modules/counters.md)."""
-        for _ in range(4 * 136 + 120):
+        """Until no snapshot is under way: less than 4 E + 120 cycles, E = 156 (docs/modules/counters.md)."""
+        for _ in range(4 * 156 + 120):
             if not int(self.dut.io_snapshotBusy.value):
                 return
             await FallingEdge(self.dut.clk)
@@ -317,7 +321,10 @@ async def highest_rates(bench: Bench) -> None:
 @cocotb.test()
 async def loses_nothing_at_the_highest_rates_on_the_same_counters(dut):
     bench = Bench(dut, "worst same")
-    bench.arrival_of, bench.departure_of = lambda: (2, 1500, 3, 2, 1), lambda: (1, 9000, 1 << 20, False, 0, False)
+    bench.arrival_of, bench.departure_of = (
+        lambda: (2, 1500, 3, 2, 1),
+        lambda: (1, 9000, 1 << 20, False, 0, False, False),
+    )
     await highest_rates(bench)
 
 
@@ -344,7 +351,7 @@ async def counts_what_came_during_a_copy_if_nothing_follows(dut):
 async def loses_nothing_of_the_largest_frames_in_every_cycle(dut):
     bench = Bench(dut, "largest")
     bench.arrival_of = lambda: (0, (1 << 14) - 1, 0, 0, 0)
-    bench.departure_of = lambda: (0, (1 << 14) - 1, 0, False, 0, False)
+    bench.departure_of = lambda: (0, (1 << 14) - 1, 0, False, 0, False, False)
     await bench.start()
     bench.rate = 1.0
     for end, jumbo in ((0, True), (0, False), *((end, False) for end in range(1, 6))):
@@ -404,7 +411,7 @@ async def snapshot_asked_for_while_busy_is_taken_when_it_falls(dut):
         assert int(dut.io_snapshotBusy.value)
         bench.history = []
         bench.ask = True
-        for _ in range(2 * (4 * 136 + 120)):
+        for _ in range(2 * (4 * 156 + 120)):
             await FallingEdge(dut.clk)
             if not int(dut.io_snapshotBusy.value):
                 break
@@ -437,7 +444,7 @@ async def sojourn_bin_is_the_floor_of_the_logarithm(dut):
     bench = Bench(dut, "sojourn")
     await bench.start()
     times = [t for n in range(48) for t in ((1 << n) - 1, 1 << n, (1 << n) + 1)]
-    bench.departure_of = lambda: (3, 100, times.pop(), False, 0, False)
+    bench.departure_of = lambda: (3, 100, times.pop(), False, 0, False, False)
     bench.rate = 1.0
     while times:
         await FallingEdge(dut.clk)
@@ -460,8 +467,10 @@ async def counters_carry_beyond_32_bits_and_wrap_at_64(dut):
     start = near[SEED % 3]
     for queue in range(QUEUES):
         for kind, name in enumerate(golden.QUEUE_COUNTERS):
-            bank, row = (dut.arrivals, kind) if kind < 9 else (dut.departures, kind + 23)
-            bank.counters_ram[row * QUEUES + queue].value = start << 64 | start
+            if kind < 10:  # the first is the last one's row
+                dut.arrivals.counters_ram[(kind - 1) % 10 * QUEUES + queue].value = start << 64 | start
+            else:
+                dut.departures.counters_ram[(kind + 22) * QUEUES + queue].value = start << 64 | start
             model.pairs[model.queue_address(queue, name)] = [start, start]
     await bench.take()  # the first sweep after a reset takes totals for 0
     await bench.settle()

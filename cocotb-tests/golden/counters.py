@@ -10,9 +10,10 @@ NONE, EARLY, FORCED, OVERFLOW, LINK_DOWN, FRONT, PARTIAL = range(7)
 CE = 3
 
 QUEUE_COUNTERS = (
-    "in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
-    "out", "link_down", "front", "head_dropped", "head_marked", "partial",
+    "nodrop", "in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
+    "out", "link_down", "front", "head_dropped", "head_marked", "partial", "head_already_ce",
 )  # fmt: skip
+ARRIVED = ("in_not_ect", "in_ect1", "in_ect0", "in_ce")
 CORE_COUNTERS = (
     "rx", "tx", "bad", "runt", "oversize", "ingress_overflow", "trace_lost", "malformed", "jumbo_in", "split_discarded",
     "rx_wire", "jumbo_out", "merged", "evicted", "hurried",
@@ -60,7 +61,7 @@ class Counters:
     @staticmethod
     def queue_address(queue: int, name: str) -> int:
         """Byte address of the first word of a queue's counter."""
-        return 0x1000 + 0x400 * queue + 0x200 + 16 * QUEUE_COUNTERS.index(name)
+        return 0x1000 + 0x400 * queue + 0x1F0 + 16 * QUEUE_COUNTERS.index(name)
 
     def _core(self, name: str, size: int) -> None:
         self._add(self.core_address(name), size)
@@ -75,24 +76,25 @@ class Counters:
 
     def arrival(self, queue: int, length: int, ecn: int, action: int, cause: int) -> None:
         """One arrival at its commit."""
-        self._queue(queue, QUEUE_COUNTERS[ecn], length)
+        self._queue(queue, ARRIVED[ecn], length)
         if action == DROP:
             self._queue(queue, {EARLY: "early", FORCED: "forced", OVERFLOW: "overflow"}[cause], length)
         elif action == MARK:
             self._queue(queue, "marked", length)
-        elif ecn == CE and cause in (EARLY, FORCED):
-            self._queue(queue, "already_ce", length)
+        elif cause in (EARLY, FORCED):
+            self._queue(queue, "already_ce" if ecn == CE else "nodrop", length)
 
     def departure(
         self, queue: int, length: int, sojourn_ns: int, discard: bool, cause: int = NONE, marked: bool = False,
-        merged: bool = False,
+        already_ce: bool = False, merged: bool = False,
     ) -> None:  # fmt: skip
-        """One packet that left the buffer; `marked` by its policy at departure, `merged`: in a jumbo frame."""
+        """One packet that left the buffer; `marked` by its policy at departure, or selected by it but `already_ce`;
+        `merged`: in a jumbo frame."""
         if discard:
             name = {LINK_DOWN: "link_down", FRONT: "front", PARTIAL: "partial"}.get(cause, "head_dropped")
             self._queue(queue, name, length)
         else:
-            self._queue(queue, "head_marked" if marked else "out", length)
+            self._queue(queue, "head_already_ce" if already_ce else "head_marked" if marked else "out", length)
             self._core("tx", length)
             if merged:
                 self._core("merged", length)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .pi import FRACTION, Deadlines, Delay, Gain, bounded, control
-from .red import ACCEPT, CE, DROP, EARLY, ECT0, ECT1, FORCED, MARK, NONE, NOT_ECT
+from .red import ACCEPT, CE, DROP, EARLY, FORCED, MARK, NONE, NOT_ECT
 
 TOP32 = (1 << 32) - 1
 
@@ -148,6 +148,6 @@ def decide_low_latency(classic: Pi2 | None, ecn: int, draw: int) -> Verdict:
 def leave(sojourn: int, packets: int, ecn: int, params: Pi2Params) -> tuple[int, int]:
     """Action and cause of a departure that leaves `packets` behind."""
     late = sojourn > params.step and params.step != TOP32
-    if params.low_latency and late and packets and ecn in (ECT0, ECT1):
-        return MARK, FORCED
+    if params.low_latency and late and packets and ecn != NOT_ECT:
+        return ACCEPT if ecn == CE else MARK, FORCED
     return ACCEPT, NONE

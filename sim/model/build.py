@@ -82,6 +82,16 @@ def lead(modules: set[str]) -> int:
     return 16 if "Spacing" in modules else 4
 
 
+def queues(sources: Sequence[Path]) -> int:
+    """Queues of the core: Schedule has a bit for each."""
+    for path in sources:
+        if found := re.search(
+            r"^module \w*_Schedule \(\s*input\s+wire\s+\[(\d+):0]\s+strict,", path.read_text(), re.MULTILINE
+        ):
+            return int(found[1]) + 1
+    raise BuildError(f"{sources[0].parent}: no Schedule is in it")
+
+
 def gates(sources: Sequence[Path]) -> list[str]:
     """The names of a core's clocks for units that may stand still."""
     found = (re.findall(r"^\s*input\s+wire\s+clk_(\w+)", path.read_text(), re.MULTILINE) for path in sources)
@@ -167,6 +177,7 @@ def build(
     define = ["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", f"-DVM_TRACE={int(wave)}", f"-DVM_TRACE_VCD={int(wave)}",
               "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0", f'-DWEIR_MODEL_PRESET="{preset}"',
               f'-DWEIR_MODEL_RTL="{hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()}"',
+              f"-DWEIR_MODEL_QUEUES={queues(sources)}",
               f"-DWEIR_MODEL_SKIP_STEP={skip_step(modules)}", f"-DWEIR_MODEL_LEAD={lead(modules)}",
               *(["-DWEIR_MODEL_WAVE"] if wave else []), *(["-DWEIR_MODEL_CHECK"] if check else [])]  # fmt: skip
     if clocks := gates(sources):

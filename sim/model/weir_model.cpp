@@ -585,6 +585,7 @@ WEIR_API void weir_model_destroy(weir_model *m) { delete m; }
 
 WEIR_API const char *weir_model_preset(void) { return WEIR_MODEL_PRESET; }
 WEIR_API const char *weir_model_rtl(void) { return WEIR_MODEL_RTL; }
+WEIR_API unsigned weir_model_queues(void) { return WEIR_MODEL_QUEUES; }
 
 WEIR_API int weir_model_can_wave(void) {
 #ifdef WEIR_MODEL_WAVE

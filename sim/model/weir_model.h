@@ -71,6 +71,8 @@ const char *weir_model_preset(void);
 /* SHA-256, in hexadecimal digits, of the Verilog it was built from: that of all .v files of the preset's directory below
  * build/rtl/ (gated/, reduced/ or itself), one behind the other. */
 const char *weir_model_rtl(void);
+/* Queues of the core: PARAMS.QUEUES, without one. */
+unsigned weir_model_queues(void);
 /* 1 if this build can write waveforms. */
 int weir_model_can_wave(void);
 

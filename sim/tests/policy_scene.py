@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 import weir
 from golden import frame as wire
-from golden.core import AFTERWARDS, FRONT, OVER_LEAVE, OVERFLOW, QUICK, Backlog, Setup, quick
+from golden.core import AFTERWARDS, FRONT, LINK_DOWN, OVER_LEAVE, OVERFLOW, QUICK, Backlog, Setup, quick
 from golden.lfsr import Lfsr
 from policy_models import (
     ARED,
@@ -457,12 +457,13 @@ class Check:
         asked = self.backlogs[q].held(d.at + DEPARTS - ENTERS, d.at + DEPARTS - SEES_COMMIT, d.at)
         name = NAMES[model.policy]
         marked = head.action == MARK
-        if d.cause == FRONT:
-            self._front(d, zone)
+        if d.cause in (FRONT, LINK_DOWN):
+            if d.cause == FRONT:
+                self._front(d, zone)
             same("action, marked", (d.action, d.marked), (DROP, marked))
             if d.held_packets == 0:
                 model.emptied()
-            self.report.outcomes[f"{name} front"] += 1
+            self.report.outcomes[f"{name} {'front' if d.cause == FRONT else 'link down'}"] += 1
         else:
             self._shown(d, zone, asked)
             decides = MODELS[zone[1]].decides or MODELS[zone[2]].decides if zone else model.decides

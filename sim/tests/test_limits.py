@@ -2,12 +2,12 @@
 
 The simulation is arithmetic on what was sent: a decision follows the frame's last beat by a constant, the queue is a FIFO
 served by GCRA (ITU-T I.371), and an arrival is refused if it would take what is held above a limit. The constants are those of
-docs/modules/core.md, admit.md, shape.md and ewma.md, in cycles of 6.4 ns, but for CHARGED and ALLOWED: no page has them, and they
-were chosen so that the times of the grants agree with the RTL's. They say when a packet leaves, not what a limit refuses.
+docs/modules/core.md, admit.md, shape.md and ewma.md, in cycles of 6.4 ns.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -28,7 +28,7 @@ COST = Fraction(round(Fraction(8, 5) * 2**19), 2**19)
 INTERVAL = 4
 #: from a request to the earliest grant of its packet; a request sees the grants that are so much older
 LINKED, SEES_LEAVE = 14, 5
-#: measured: from a grant to the shaper's charge; from the time that the shaper allows a frame to its grant
+#: shape.md, Timing: from a grant to the shaper's charge; from the cycle whose time allows a frame to its grant
 CHARGED, ALLOWED = 3, 4
 #: from its first beat until an arrival that finds its queue empty can be decided: the idle time's decay is computed
 DECAYED = 15
@@ -65,18 +65,23 @@ def line(rng: Random, count: int, kind: str) -> Iterator[Frame]:
 
 
 def cycle(ns: Fraction) -> int:
-    """The first cycle that does not begin before that time."""
-    return int(-(-ns * 5 // 32))
+    """The first cycle whose `now`, in whole ns, is not before that time."""
+    return -(math.ceil(ns) * -5 // 32)
 
 
-def simulate(frames: Sequence[Frame], limit_bytes: int, limit_packets: int) -> list[Outcome]:
-    """What a queue decides that drops beyond its limits, and that the shaper serves."""
-    outcomes = []
+def now(cycle: int) -> int:
+    """What `now` tells in that cycle."""
+    return cycle * 32 // 5
+
+
+def simulate(frames: Sequence[Frame], limit_bytes: int, limit_packets: int) -> tuple[list[Outcome], list[int]]:
+    """What a queue decides that drops beyond its limits, and that the shaper serves; cycles of its grants."""
+    outcomes, grants = [], []
     queue: deque[tuple[int, int]] = deque()  # earliest grant, length
     held_bytes = held_packets = free = 0
     grant = request = -INTERVAL
     theoretical = Fraction(0)  # arrival time of GCRA, ns
-    for at_ns, length in frames:
+    for at_ns, length in (*frames, Frame(frames[-1].at_ns + 10**9, SHORT)):  # the last finds nothing
         start = max(-(-at_ns * 5 // 4), free)  # bytes
         free = start + length + OVERHEAD
         first = -(-start // 8)
@@ -88,7 +93,8 @@ def simulate(frames: Sequence[Frame], limit_bytes: int, limit_packets: int) -> l
             if at + SEES_LEAVE > request:
                 break
             grant, size = at, queue.popleft()[1]
-            theoretical = max(theoretical, Fraction((grant + CHARGED) * 32 // 5)) + (size + OVERHEAD) * COST
+            grants.append(grant)
+            theoretical = max(theoretical, Fraction(now(grant + CHARGED))) + (size + OVERHEAD) * COST
             held_bytes, held_packets = held_bytes - size, held_packets - 1
         if held_packets == 0:
             request = max(request, first + DECAYED)
@@ -97,7 +103,7 @@ def simulate(frames: Sequence[Frame], limit_bytes: int, limit_packets: int) -> l
         if accepted:
             queue.append((request + LINKED, length))
             held_bytes, held_packets = held_bytes + length, held_packets + 1
-    return outcomes
+    return outcomes[:-1], grants
 
 
 LIMITS = {
@@ -111,7 +117,7 @@ LIMITS = {
 @pytest.mark.parametrize("kind", ["line rate", "poisson", "bursts"])
 @pytest.mark.parametrize("limits", LIMITS)
 def test_drops_what_arithmetic_drops(kind: str, limits: str) -> None:
-    """Also q of every decision, and the peak, which no refused packet raises."""
+    """Also q of every decision, the cycle of every grant, and the peak, which no refused packet raises."""
     limit_bytes, limit_packets = LIMITS[limits]
     frames = list(line(Random(f"{kind} {limits}"), 6000, kind))
     core = Core("full")
@@ -131,8 +137,10 @@ def test_drops_what_arithmetic_drops(kind: str, limits: str) -> None:
         )
         for r in arrivals
     ]
-    expected = simulate(frames, limit_bytes, limit_packets)
+    expected, grants = simulate(frames, limit_bytes, limit_packets)
     assert got == expected
+    departures = records[records["kind"] == trace.DEPARTURE]
+    assert [cycle(Fraction(int(ns) - base)) for ns in departures["time_ns"]] == grants
     refused = sum(not o.accepted for o in expected)
     assert refused > 1000 and core.stats().queues[0].overflow.packets == refused
     assert (

@@ -299,6 +299,12 @@ def test_model_without_waveforms_says_so() -> None:
     assert native.ffi.string(lib.weir_model_preset()) == b"full"
 
 
+@pytest.mark.parametrize(("preset", "queues"), [("full", 4), ("network", 1)])
+def test_a_model_knows_its_queues(preset: str, queues: int) -> None:
+    """As its register PARAMS."""
+    assert native.load(preset).weir_model_queues() == queues == Core(preset).device.capabilities.queues
+
+
 def test_a_model_knows_its_rtl() -> None:
     """As `sha256sum` has it of the Verilog of that preset."""
     verilog = sorted((ROOT / "build" / "rtl" / "gated" / "full").glob("*.v"))

@@ -178,6 +178,17 @@ def test_what_a_frame_takes_of_the_link_is_predicted(overhead: int, mpu: int) ->
     assert rtl == golden and int(first.split()[4]) >= 2000
 
 
+@pytest.mark.parametrize("rate", ["9.7e7", "6.1e7", "3.3e7", "7.9e6"])
+def test_a_grant_is_predicted_to_the_cycle_at_any_rate(rate: str) -> None:
+    """A frame is charged at its departure. How that cycle's time is rounded to ns decides the cycle of the next grant, unless
+    the price of a byte is a multiple of 16 ns, as at powers of ten."""
+    words = ["limit", 20_000]
+    first, rtl, golden = run(
+        "port_check", "drop-tail", rate, 2000, 0.9, 7, "core", "network", *words
+    ).stdout.splitlines()
+    assert rtl == golden and int(first.split()[4]) >= 2000
+
+
 FINE = {"avpkt": 16, "bandwidth": 1e11}
 """An idle slot of 1.28 ns: m tells a difference of one ns in idle time nearly always, which slots of packets tell once in 100 000 times."""
 

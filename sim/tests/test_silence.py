@@ -216,3 +216,42 @@ def test_a_link_that_comes_back_finds_the_policy_as_new(policy: str) -> None:
     sent = after.core.tx.packets - before.core.tx.packets
     rows = records(scene)
     assert sent == 12 and acted(rows[rows["time_ns"] >= begin]) == 0
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_link_that_comes_up_under_load_finds_the_policy_as_without_a_queue(policy: str) -> None:
+    """One and a half times the rate all the time; the link is down for 1.5 ms of it, in which the queue drains at once.
+    All decisions and ticks are compared with the golden models."""
+    scene = Scene(1, RATE)
+    core = scene.core
+    natural, raw = POLICIES[policy]
+    scene.configure(0, policy, raw, **natural)
+    begin = core.now_ns + 500
+    for n in range(1500):
+        scene.send(udp_frame(1000, 0, 2, n), begin + int(n * 1024 * 8e9 / RATE / 1.5))
+    down, up = begin + 1_000_000, begin + 2_500_000
+    core.run_until(down)
+    core.set_link(False)
+    core.run_until(up)
+    core.set_link(True)
+    scene.finish()
+    rows = trace.decode(np.concatenate(scene.words))
+    lost = (rows["kind"] == trace.DEPARTURE) & (rows["cause"] == trace.LINK_DOWN)
+    assert lost.sum() == core.stats().queues[0].link_down.packets > 300
+    before, after = rows[~lost & (rows["time_ns"] < down)], rows[~lost & (rows["time_ns"] >= up)]
+    assert acted(before) > 5 and acted(after) > 5
+    came = after[after["kind"] == trace.ARRIVAL]
+    if policy != "pi2":  # whose p' falls by α·target a tick, not to 0 in this time
+        assert acted(came[:10]) == 0  # a packet in three stays: q is below every minimum
+    if policy == "ared":
+        ticks = rows[rows["kind"] == trace.TICK]
+        p = ticks["state0"] / 2.0**32
+        dark = (ticks["time_ns"] >= down + 100_000) & (ticks["time_ns"] < up)
+        # 0.9 an interval of 100 us, down to 0.01
+        falls = p[np.flatnonzero(dark)] / p[np.flatnonzero(dark) - 1]
+        assert len(falls) >= 12 and falls == pytest.approx(0.9, rel=1e-6)
+        band = came[(came["avg"] > 4_500) & (came["avg"] < 23_500)]
+        latest = p[np.searchsorted(ticks["time_ns"], band["time_ns"]) - 1]
+        told = band["time_ns"] - ticks["time_ns"][np.searchsorted(ticks["time_ns"], band["time_ns"]) - 1] > 200
+        share = (band["avg"] - 4_000) / 20_000
+        assert told.sum() > 50 and band["p"][told] == pytest.approx((latest * share)[told], rel=1e-3)

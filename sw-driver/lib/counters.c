@@ -38,8 +38,8 @@ static void take_counts(const uint32_t *words, const struct count_at *list, size
 }
 
 /* From the first to the last register of a row. */
-#define FIRST_COUNT WEIR_Q_IN_NOT_ECT_PACKETS_LO
-#define COUNT_WORDS ((WEIR_Q_PARTIAL_BYTES_HI - FIRST_COUNT) / 4 + 1)
+#define FIRST_COUNT WEIR_Q_NODROP_PACKETS_LO
+#define COUNT_WORDS ((WEIR_Q_HEAD_ALREADY_CE_BYTES_HI - FIRST_COUNT) / 4 + 1)
 #define SOJOURN_WORDS 64
 #define FIRST_CORE WEIR_RX_PACKETS_LO
 #define CORE_WORDS ((WEIR_TRACE_LOST_BYTES_HI - FIRST_CORE) / 4 + 1)
@@ -70,11 +70,16 @@ static void take_counters(const struct queue_words *words, struct weir_counters 
 		COUNT(OVERFLOW, overflow),     COUNT(MARKED, marked),   COUNT(ALREADY_CE, already_ce),
 		COUNT(OUT, out),               COUNT(LINK_DOWN, link_down), COUNT(FRONT, front),
 		COUNT(HEAD_DROPPED, head_dropped), COUNT(HEAD_MARKED, head_marked), COUNT(PARTIAL, partial),
+		COUNT(NODROP, nodrop),         COUNT(HEAD_ALREADY_CE, head_already_ce),
 	};
+	/* OUT leaves out what these count */
+	const struct weir_count *sent[] = { &counters->head_marked, &counters->head_already_ce };
 
 	take_counts(words->counts, list, WEIR_LENGTH(list), counters);
-	counters->out.packets += counters->head_marked.packets; /* OUT leaves out what HEAD_MARKED counts */
-	counters->out.bytes += counters->head_marked.bytes;
+	for (size_t i = 0; i < WEIR_LENGTH(sent); i++) {
+		counters->out.packets += sent[i]->packets;
+		counters->out.bytes += sent[i]->bytes;
+	}
 	for (size_t bin = 0; bin < 32; bin++)
 		counters->sojourn[bin] = wide(words->sojourn + 2 * bin);
 }

@@ -467,10 +467,12 @@ struct weir_counters {
 	struct weir_count in_not_ect, in_ect1, in_ect0, in_ce;
 	struct weir_count early, forced, overflow;
 	struct weir_count marked, already_ce;      /* at arrival */
+	struct weir_count nodrop;                  /* Not-ECT, selected at arrival and accepted: nodrop, dt-ecn */
 	struct weir_count out, link_down;          /* out: everything that was sent */
 	struct weir_count front;                   /* dropped from the head of a queue over its limits */
 	struct weir_count head_dropped;            /* by the policy at departure */
 	struct weir_count head_marked;             /* by the policy at departure; part of out */
+	struct weir_count head_already_ce;         /* selected by it, but CE already; part of out */
 	struct weir_count partial;                 /* dropped out of jumbo frames that wait (MRED) */
 	uint64_t sojourn[32]; /* packets that left after 2^b to 2^(b+1) ns */
 };

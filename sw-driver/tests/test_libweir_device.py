@@ -406,8 +406,8 @@ def test_merging(core: FakeCore, device: weir.Device) -> None:
 
 
 def test_every_counter_is_read_from_its_own_registers(core: FakeCore, device: weir.Device) -> None:
-    queue_names = ["in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
-                   "out", "link_down", "front", "head_dropped", "head_marked"]  # fmt: skip
+    queue_names = ["nodrop", "in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
+                   "out", "link_down", "front", "head_dropped", "head_marked", "partial", "head_already_ce"]  # fmt: skip
     jumbo_names = ["malformed", "jumbo_in", "split_discarded", "rx_wire", "jumbo_out", "merged"]
     core_names = ["rx", "tx", "bad", "runt", "oversize", "ingress_overflow"]
     for q in range(4):
@@ -427,11 +427,11 @@ def test_every_counter_is_read_from_its_own_registers(core: FakeCore, device: we
         counters = device.counters(q)
         for i, name in enumerate(queue_names):
             count = weir.Count((q + 1 << 40) + i, (q + 1 << 50) + i)
-            if name == "out":  # OUT and HEAD_MARKED
-                count = weir.Count(count.packets + (q + 1 << 40) + 13, count.bytes + (q + 1 << 50) + 13)
+            if name == "out":  # OUT, HEAD_MARKED and HEAD_ALREADY_CE
+                count = weir.Count(count.packets + 2 * (q + 1 << 40) + 30, count.bytes + 2 * (q + 1 << 50) + 30)
             assert getattr(counters, name) == count
         assert counters.sojourn == tuple((q + 1 << 33) + b for b in range(32))
-        assert counters.arrivals.packets == 4 * (q + 1 << 40) + 6
+        assert counters.arrivals.packets == 4 * (q + 1 << 40) + 10
     for i, name in enumerate(jumbo_names):
         put(core, f"{name.upper()}_PACKETS", (1 << 59) + i)
         put(core, f"{name.upper()}_BYTES", (1 << 58) + i)

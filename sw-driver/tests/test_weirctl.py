@@ -371,28 +371,30 @@ def test_texts_are_short() -> None:
 
 def test_statistics_have_the_words_of_tc(run: Any, every: FakeCore) -> None:
     """marked, early, pdrop, other: by the policy, by the limit, by others (tc-red(8), STATISTICS). In the kernel's red_enqueue()
-    each selection is an overlimit, and a selected packet that came CE is a mark: INET_ECN_set_ce() succeeds."""
+    each selection is an overlimit, what nodrop lets pass too, and a selected packet that came CE is a mark:
+    INET_ECN_set_ce() succeeds."""
     counts = {"EARLY": 100, "FORCED": 20, "HEAD_DROPPED": 3, "OVERFLOW": 4000, "FRONT": 500, "LINK_DOWN": 60000,
-              "PARTIAL": 700000, "MARKED": 7, "HEAD_MARKED": 80, "ALREADY_CE": 9000000, "OUT": 1000}  # fmt: skip
+              "PARTIAL": 700000, "MARKED": 7, "HEAD_MARKED": 80, "ALREADY_CE": 9000000, "OUT": 1000,
+              "NODROP": 20000000, "HEAD_ALREADY_CE": 300000000}  # fmt: skip
     for name, n in counts.items():
         put(every, f"{name}_PACKETS", n, 1)
         put(every, f"{name}_BYTES", 10 * n, 1)
     every.words[every.address("LIVE_BYTES", 1)], every.words[every.address("LIVE_PACKETS", 1)] = 3000, 2
     _, out, _ = run("-s", "queue", "show", 1)
     assert out.splitlines()[1:] == [
-        " Sent 10800 bytes 1080 pkt (dropped 764623, overlimits 9700210 requeues 0)",
+        " Sent 3000010800 bytes 300001080 pkt (dropped 764623, overlimits 329700210 requeues 0)",
         " backlog 3000b 2p requeues 0",
-        "  marked 9000087 early 700123 pdrop 4500 other 60000",
+        "  marked 309000087 early 700123 pdrop 4500 other 60000",
     ]
     _, out, _ = run("-j", "stats")
     found = json.loads(out)
-    assert found["queues"][1]["tc"] == {"marked": 9000087, "early": 700123, "pdrop": 4500, "other": 60000}
+    assert found["queues"][1]["tc"] == {"marked": 309000087, "early": 700123, "pdrop": 4500, "other": 60000}
     assert found["queues"][1]["counters"]["overflow"] == {"packets": 4000, "bytes": 40000}
     assert found["queues"][1]["live"]["packets"] == 2 and len(found["queues"]) == 4
     _, out, _ = run("stats", 1)
     rows = {line.split("  ")[0]: line.split()[-1] for line in out.splitlines() if line}
-    assert rows["sent"] == "1080" and rows["dropped, overflow"] == "4000" and rows["marked"] == "87"
-    assert rows["selected, CE already"] == "9000000"
+    assert rows["sent"] == "300001080" and rows["dropped, overflow"] == "4000" and rows["marked"] == "87"
+    assert rows["selected, CE already"] == "309000000" and rows["selected, let pass"] == "20000000"
 
 
 def test_quantiles_are_bins_of_which_the_last_has_no_end() -> None:
@@ -456,14 +458,23 @@ def test_a_reset_gives_no_rates(every: FakeCore) -> None:
 
 def test_metrics_add_up_to_marked_as_tc_has_it(run: Any, every: FakeCore) -> None:
     """Linux counts a packet that came CE and is selected as marked (net/sched/sch_red.c)."""
-    for name, value in (("MARKED", 3), ("HEAD_MARKED", 20), ("ALREADY_CE", 100)):
+    for name, value in (
+        ("MARKED", 3),
+        ("HEAD_MARKED", 20),
+        ("ALREADY_CE", 100),
+        ("HEAD_ALREADY_CE", 4000),
+        ("NODROP", 50000),
+    ):
         put(every, f"{name}_PACKETS", value, 1)
         put(every, f"{name}_BYTES", value * 64, 1)
     samples = dict(line.rsplit(" ", 1) for line in run("exporter", "--once")[1].splitlines() if line[0] != "#")
-    assert samples['weir_already_ce_packets_total{queue="1"}'] == "100"
-    assert samples['weir_already_ce_bytes_total{queue="1"}'] == "6400"
+    for sample, packets in (("already_ce_{}_total{queue=\"1\",at=\"arrival\"}", 100),
+                            ("already_ce_{}_total{queue=\"1\",at=\"departure\"}", 4000),
+                            ("nodrop_{}_total{queue=\"1\"}", 50000)):  # fmt: skip
+        assert samples["weir_" + sample.replace("{}", "packets")] == f"{packets}"
+        assert samples["weir_" + sample.replace("{}", "bytes")] == f"{packets * 64}"
     marked = [int(v) for k, v in samples.items() if k.startswith('weir_marked_packets_total{queue="1"')]
-    assert sorted(marked) == [3, 20] and "  marked 123 early" in run("-s", "queue", "show", 1)[1]
+    assert sorted(marked) == [3, 20] and "  marked 4123 early" in run("-s", "queue", "show", 1)[1]
 
 
 def test_a_backlog_that_falls_is_no_reset(every: FakeCore) -> None:

@@ -267,7 +267,7 @@ def completed(*before: str) -> tuple[list[str], float]:
     return out.decode().split(), _processor(process)
 
 
-@pytest.mark.parametrize("before", ["", "queue replace", "queue replace 0 red", "-d"])
+@pytest.mark.parametrize("before", ["", "queue replace", "queue replace 0 red", "-d", "-d sim:full queue replace"])
 def test_completion_takes_less_than_a_person_notices(before: str) -> None:
     """0.15 s, or on a machine that is slower or has much to do, five times what the interpreter takes to do nothing."""
     nothing = min(_processor(subprocess.Popen([sys.executable, "-c", ""])) for _ in range(3))
@@ -285,7 +285,15 @@ def test_a_device_that_does_not_answer_is_not_waited_for(tmp_path: Path) -> None
         assert f"unix:{tmp_path}/silent" in completion.uris()
         found, _ = completed("-d", f"unix:{tmp_path}/silent", "queue", "replace")
         assert found == list("01234567")
-    assert completion.queues(None) == completion.queues("sim:full") == tuple("01234567")
+    assert completion.queues(None) == completion.queues("sim:absent") == tuple("01234567")
+
+
+def test_a_cycle_model_says_how_many_queues_it_has() -> None:
+    """`full` has four, `network` one (docs/modules/core.md, docs/ns3.md); `sim:` is `full` (weir-uri(7))."""
+    assert completion.queues("sim:full") == completion.queues("sim:") == tuple("0123")
+    network = completion.MODELS / "network" / "libweir_model.so"
+    assert completion.queues("sim:network") == completion.queues(f"sim:{network}") == ("0",)
+    assert completed("-d", "sim:network", "queue", "replace")[0] == ["0"]
 
 
 def test_cycle_models_that_are_built_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

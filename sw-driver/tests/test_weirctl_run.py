@@ -29,6 +29,8 @@ from weir.ctl import completion, exporter, regs, trace
 from weir.ctl.context import Context
 from weir.ctl.main import main
 from weir.ctl.words import Options
+from weir_sim import Core
+from weir_sim.frames import CE, ECT0, ECT1, NOT_ECT, udp_frame
 from weir_sim.traffic import Random
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -606,3 +608,39 @@ def test_the_dashboard_asks_for_metrics_that_there_are(ctl: Any) -> None:
     there = set(re.findall(r"^(weir_[a-z0-9_]+)", ctl("exporter", "--once")[1], flags=re.M))
     assert asked and asked <= there
     json.loads(page.read_text(encoding="utf-8"))
+
+
+def test_overlimits_are_all_that_the_policy_selected(capsys: pytest.CaptureFixture[str]) -> None:
+    """By arithmetic: RED with the queue itself as average and a `max` of two packets selects for certain what finds two or
+    more. CoDel's CE threshold selects at departure what is ECT or CE and waited longer; at 64 kbit/s a frame takes 11 ms."""
+    core = Core("full")
+
+    def ctl(*words: object) -> str:
+        assert main([str(w) for w in words], core.device) == 0
+        return capsys.readouterr().out
+
+    def send(queue: int, *codepoints: int) -> None:
+        for ecn in codepoints:
+            core.send(udp_frame(64, queue, ecn))
+        core.run_until(core.line_free_ns + 1_000)
+
+    ctl("shape", "replace", "rate", "64kbit", "burst", 0)
+    core.device.dscp_map([d % 4 for d in range(64)])
+    red = "limit_packets 60 unit packets min 1 max 2 weight 1 probability 0.5 avpkt 64 ecn".split()
+    ctl("queue", "replace", 0, "red", *red, "nodrop")
+    ctl("queue", "replace", 1, "red", *red)
+    ctl("queue", "replace", 2, "codel", "target", "900ms", "interval", "1s", "ecn", "ce_threshold", "1ms")
+    send(0, NOT_ECT)  # leaves at once, and takes the link
+    send(0, NOT_ECT, NOT_ECT, *6 * (NOT_ECT, ECT0, CE), NOT_ECT)
+    send(1, NOT_ECT, NOT_ECT, *5 * (NOT_ECT, ECT0, CE))
+    send(2, *3 * (NOT_ECT,), *4 * (CE,), *5 * (ECT1,))
+    core.run_idle()
+    found = {q: ctl("-s", "queue", "show", q).splitlines() for q in range(3)}
+    assert found[0][1].endswith("pkt (dropped 0, overlimits 19 requeues 0)") and found[0][1].split()[3] == "22"
+    assert found[0][3] == "  marked 12 early 0 pdrop 0 other 0"
+    assert found[1][1].endswith("pkt (dropped 5, overlimits 15 requeues 0)") and found[1][1].split()[3] == "12"
+    assert found[1][3] == "  marked 10 early 5 pdrop 0 other 0"
+    assert found[2][1].endswith(f"Sent {12 * 64} bytes 12 pkt (dropped 0, overlimits 9 requeues 0)")
+    assert found[2][3] == "  marked 9 early 0 pdrop 0 other 0"
+    own = core.device.counters(2)
+    assert (own.head_marked, own.head_already_ce) == (weir.Count(5, 5 * 64), weir.Count(4, 4 * 64))

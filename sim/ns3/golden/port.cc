@@ -12,7 +12,7 @@ constexpr uint64_t never = ~uint64_t{0};
 // Cycles, docs/modules/core.md and admit.md; found by measurement and held by the comparison of every record.
 constexpr unsigned links = 1;       ///< commit to the link; what is granted from that cycle on may have been joined
 constexpr unsigned stores = 1;      ///< link to the write of what it links, before which a selection's writes give way
-constexpr unsigned shaped = 7;      ///< the shaper's time to grant
+constexpr unsigned shaped = 4;      ///< the shaper's time to grant (shape.md)
 constexpr unsigned interval = 4;    ///< from request to request and from grant to grant
 constexpr unsigned egress = 11;     ///< grant to first beat
 constexpr unsigned charges = 1;     ///< last packet's departure to the shaper's charge for a jumbo frame
@@ -331,7 +331,7 @@ bool Port::start(uint64_t at) {
   }
   const size_t count = walking_.size();
   const uint64_t last = at + (count - 1) * interval;  // a jumbo frame is charged, and built, when its length is known
-  const uint64_t from = nsOfCycle(count > 1 ? last + charges : at);
+  const uint64_t from = nsOfCycle(last + departs + (count > 1 ? charges : 0));
   const int64_t charged = std::max<int64_t>(0, std::max(bytes, config_.mpu) + config_.overhead);
   tat_ = std::max(tat_, u128{from} << fractionBits) + charged * config_.cost;
   beat = count > 1 ? last + beat : at + egress;

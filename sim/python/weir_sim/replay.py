@@ -202,6 +202,7 @@ def _statistics(core: Core, tally: _Tally) -> dict[str, Any]:
             "in_not_ect": _count(q.in_not_ect), "in_ect0": _count(q.in_ect0), "in_ect1": _count(q.in_ect1),
             "in_ce": _count(q.in_ce), "early": _count(q.early), "forced": _count(q.forced),
             "overflow": _count(q.overflow), "marked": _count(q.marked), "already_ce": _count(q.already_ce),
+            "nodrop": _count(q.nodrop), "head_already_ce": _count(q.head_already_ce),
             "out": _count(q.out), "link_down": _count(q.link_down), "front": _count(q.front), "partial": _count(q.partial),
             "head_dropped": _count(q.head_dropped), "head_marked": _count(q.head_marked), "sojourn_log2_ns": list(q.sojourn),
         })  # fmt: skip

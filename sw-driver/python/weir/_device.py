@@ -65,7 +65,9 @@ class QueueCounters:
     """Counters of a queue at the last snapshot. `sojourn[b]`: packets that left after 2^b to 2^(b+1) ns.
 
     `marked` is at arrival, `head_marked` and `head_dropped` by the policy at departure, `partial` dropped out of jumbo
-    frames that wait, `front` dropped from the head of a queue over its limits. `out` is everything that was sent, what `head_marked` counts as well.
+    frames that wait, `front` dropped from the head of a queue over its limits. Selected and CE already are `already_ce`
+    at arrival, `head_already_ce` at departure; `nodrop` are Not-ECT, selected at arrival and accepted. `out` is
+    everything that was sent, `head_marked` and `head_already_ce` included.
     """
 
     in_not_ect: Count
@@ -77,11 +79,13 @@ class QueueCounters:
     overflow: Count
     marked: Count
     already_ce: Count
+    nodrop: Count
     out: Count
     link_down: Count
     front: Count
     head_dropped: Count
     head_marked: Count
+    head_already_ce: Count
     partial: Count
     sojourn: tuple[int, ...]
 
@@ -264,7 +268,7 @@ def _count(c: Any) -> Count:
 
 
 _QUEUE_COUNTS = ("in_not_ect", "in_ect1", "in_ect0", "in_ce", "early", "forced", "overflow", "marked", "already_ce",
-                 "out", "link_down", "front", "head_dropped", "head_marked", "partial")  # fmt: skip
+                 "nodrop", "out", "link_down", "front", "head_dropped", "head_marked", "head_already_ce", "partial")  # fmt: skip
 _CORE_COUNTS = ("rx", "tx", "bad", "runt", "oversize", "ingress_overflow", "malformed", "jumbo_in", "split_discarded",
                 "rx_wire", "jumbo_out", "merged", "tx_wire")  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -56,18 +57,31 @@ _NUMBERED: Final = {"trace", "stats", "merge", "mred"}
 
 def queues(uri: str | None) -> tuple[str, ...]:
     """Numbers of the device's queues; of every queue that there can be if it does not answer at once."""
-    found = []
+    found: list[int] = []
 
     def ask(opened: type[weir.Device], uri: str) -> None:
         with contextlib.suppress(weir.WeirError), opened(uri) as device:
             found.append(device.capabilities.queues)
 
-    # not a serial line, which another program may be about to open, and no cycle model, whose core is a new one
-    if uri and uri.startswith(("unix:", "pci:")):
+    if uri and uri.startswith("sim:"):  # no core: its reset takes longer than there is
+        with contextlib.suppress(OSError, AttributeError):
+            found.append(ctypes.CDLL(_model(uri.removeprefix("sim:"))).weir_model_queues())
+    # not a serial line, which another program may be about to open
+    elif uri and uri.startswith(("unix:", "pci:")):
         thread = threading.Thread(target=ask, args=(weir.Device, uri), daemon=True)
         thread.start()
         thread.join(_WAIT_S)
     return tuple(str(n) for n in range(found[0])) if found else _QUEUES
+
+
+def _models() -> str:
+    """Where cycle models are built."""
+    return os.environ.get("WEIR_MODEL_DIR") or str(MODELS)
+
+
+def _model(of: str) -> str:
+    """The library of `sim:OF` (weir-uri(7))."""
+    return of if of.startswith("/") else f"{_models()}/{of or 'full'}/libweir_model.so"
 
 
 def uris() -> list[str]:
@@ -85,8 +99,7 @@ def uris() -> list[str]:
         with contextlib.suppress(OSError):
             if [Path(path, name).read_text().strip() for name in ("vendor", "device")] == ["0x10ee", "0x7028"]:
                 found.append(f"pci:{Path(path).name}")
-    built = os.environ.get("WEIR_MODEL_DIR") or str(MODELS)
-    return found + [f"sim:{Path(path).parent.name}" for path in sorted(glob(f"{built}/*/libweir_model.so"))]
+    return found + [f"sim:{Path(path).parent.name}" for path in sorted(glob(f"{_models()}/*/libweir_model.so"))]
 
 
 _AFTER = {

@@ -29,6 +29,7 @@ _PORT = 9419
 _VERDICTS = (("early", "early"), ("forced", "forced"), ("overflow", "overflow"), ("front", "front"), ("partial", "partial"),
              ("departure", "head_dropped"), ("link_down", "link_down"))  # fmt: skip
 _MARKS = (("arrival", "marked"), ("departure", "head_marked"))
+_ALREADY_CE = (("arrival", "already_ce"), ("departure", "head_already_ce"))
 _ARRIVALS = (("not_ect", "in_not_ect"), ("ect0", "in_ect0"), ("ect1", "in_ect1"), ("ce", "in_ce"))
 _REFUSED = ("bad", "runt", "oversize", "ingress_overflow", "malformed", "split_discarded")
 
@@ -96,8 +97,9 @@ def page(state: weir.State, policies: Mapping[int, str]) -> str:
                 (({"queue": str(q)}, getattr(state.queues[q].out, of)) for q in queues))  # fmt: skip
         out.add(f"dropped_{of}_total", "counter", f"Drops by cause, {of}.", counts(_VERDICTS, "cause", of))
         out.add(f"marked_{of}_total", "counter", f"CE marks, {of}.", counts(_MARKS, "at", of))
-        out.add(f"already_ce_{of}_total", "counter", f"Arrivals that were selected and had come CE, {of}.",
-                (({"queue": str(q)}, getattr(state.queues[q].already_ce, of)) for q in queues))  # fmt: skip
+        out.add(f"already_ce_{of}_total", "counter", f"Selected, but CE already, {of}.", counts(_ALREADY_CE, "at", of))
+        out.add(f"nodrop_{of}_total", "counter", f"Not-ECT, selected at arrival and accepted, {of}.",
+                (({"queue": str(q)}, getattr(state.queues[q].nodrop, of)) for q in queues))  # fmt: skip
         out.add(f"refused_{of}_total", "counter", f"Frames that became no arrival, {of}.",
                 (({"cause": name}, getattr(getattr(state.core, name), of)) for name in _REFUSED))  # fmt: skip
     live: tuple[tuple[str, str, str], ...] = (

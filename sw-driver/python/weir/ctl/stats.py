@@ -30,7 +30,8 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("  CE already", ("in_ce",)),
     ("sent", ("out",)),
     ("marked", ("marked", "head_marked")),
-    ("selected, CE already", ("already_ce",)),
+    ("selected, CE already", ("already_ce", "head_already_ce")),
+    ("selected, let pass", ("nodrop",)),
     ("dropped early", ("early",)),
     ("dropped, forced", ("forced",)),
     ("dropped, overflow", ("overflow",)),
@@ -42,7 +43,7 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
 MARKED = ("marked", "head_marked")
 #: tc's words (tc-red(8)): marks, early and certain drops by the policy, drops by the queue's limit, others. Linux counts a
 #: selected packet as marked if it is CE when it leaves, also if it came so.
-TC_MARKED = (*MARKED, "already_ce")
+TC_MARKED = (*MARKED, "already_ce", "head_already_ce")
 EARLY = ("early", "forced", "partial", "head_dropped")
 PDROP = ("overflow", "front")
 OTHER = ("link_down",)
@@ -99,8 +100,9 @@ def tc_lines(state: weir.State, queue: int) -> str:
     """What `tc -s qdisc show` says below a RED qdisc."""
     c, live = state.queues[queue], state.live[queue]
     marked, early, pdrop, other = (added(c, names).packets for names in (TC_MARKED, EARLY, PDROP, OTHER))
+    dropped, overlimits = early + pdrop + other, marked + early + c.nodrop.packets
     return (
-        f" Sent {c.out.bytes} bytes {c.out.packets} pkt (dropped {early + pdrop + other}, overlimits {marked + early} requeues 0)\n"
+        f" Sent {c.out.bytes} bytes {c.out.packets} pkt (dropped {dropped}, overlimits {overlimits} requeues 0)\n"
         f" backlog {live.bytes}b {live.packets}p requeues 0\n"
         f"  marked {marked} early {early} pdrop {pdrop} other {other}"
     )

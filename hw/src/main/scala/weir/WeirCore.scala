@@ -448,7 +448,10 @@ class WeirCore(c: WeirConfig) extends Component {
       event.discard := departure.discard
       event.cause := departure.cause
       if (c.jumbo) event.merged := !(departure.first && departure.last)
-      event.marked := roles.decides(departure.queue.resized) && departure.descriptor.mark && departure.cause =/= Cause.none
+      val selected = roles.decides(departure.queue.resized) &&
+        (departure.cause === Cause.early || departure.cause === Cause.forced)
+      event.marked := selected && departure.descriptor.mark
+      event.alreadyCe := selected && departure.descriptor.ecn === Ecn.ce
       if (c.jumbo) when(departure.descriptor.mark && departure.cause === Cause.partial)(event.marked := True)
     }
 

@@ -266,12 +266,13 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
     val valid = RegNext(io.departure.valid) init False
     val late = RegNextWhen(long || io.departure.sojournNs(31 downto 0) > step, io.departure.valid)
     val on = RegNextWhen(step =/= step.getAllTrue, io.departure.valid)
-    val able = RegNextWhen(
-      of(roles.low, queue) && io.departure.packets =/= 0 && (io.departure.ecn === Ecn.ect0 || io.departure.ecn === Ecn.ect1),
+    val able = RegNextWhen(of(roles.low, queue) && io.departure.packets =/= 0 && io.departure.ecn =/= Ecn.notEct,
       io.departure.valid)
-    val marks = RegNextWhen(late && on && able, valid)
+    val ce = RegNextWhen(io.departure.ecn === Ecn.ce, io.departure.valid)
+    val selected = RegNextWhen(late && on && able, valid)
+    val marks = RegNextWhen(late && on && able && !ce, valid)
   }
   io.departureVerdict.valid := RegNext(leaving.valid) init False
   io.departureVerdict.action := Mux(leaving.marks, U(Action.mark, 2 bits), U(Action.accept, 2 bits))
-  io.departureVerdict.cause := Mux(leaving.marks, U(Cause.forced, 3 bits), U(Cause.none, 3 bits))
+  io.departureVerdict.cause := Mux(leaving.selected, U(Cause.forced, 3 bits), U(Cause.none, 3 bits))
 }

@@ -50,7 +50,7 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     val bus = slave(CsrBus(14))
   }
 
-  /** Order of the counters in a queue's block at 0x200. */
+  /** Order of the counters in a queue's block at 0x200; the last is before them. */
   private object Arrival {
     val in = 0
     val early = 4
@@ -58,7 +58,8 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     val overflow = 6
     val marked = 7
     val alreadyCe = 8
-    val kinds = 9
+    val nodrop = 9
+    val kinds = 10
   }
   /** Bins of the sojourn histogram, then: */
   private object Departure {
@@ -68,7 +69,8 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     val refused = 35
     val marked = 36
     val partial = 37
-    val kinds = 38
+    val alreadyCe = 38
+    val kinds = 39
   }
 
   /** Inputs, registered: what happened in the cycle before. */
@@ -115,8 +117,8 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     val event = happened.arrival
     val dropped = event.action === Action.drop
     val marked = event.action === Action.mark
-    val alreadyCe = event.action === Action.accept && event.ecn === Ecn.ce &&
-      (event.cause === Cause.early || event.cause === Cause.forced)
+    /** selected, yet accepted */
+    val kept = event.action === Action.accept && (event.cause === Cause.early || event.cause === Cause.forced)
     val update = CounterUpdate(c, Arrival.kinds)
     if (CounterBank.several(c)) update.queue := event.queue
     update.length := event.length
@@ -130,8 +132,10 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     when(event.cause === Cause.early) { update.second := Arrival.early }
     when(event.cause === Cause.forced) { update.second := Arrival.forced }
     when(marked) { update.second := Arrival.marked }
-    when(event.action === Action.accept) { update.second := Arrival.alreadyCe }
-    update.both := dropped || marked || alreadyCe
+    when(event.action === Action.accept) {
+      update.second := (event.ecn === Ecn.ce) ? U(Arrival.alreadyCe, 4 bits) | Arrival.nodrop
+    }
+    update.both := dropped || marked || kept
     arrivals.io.update.valid := RegNext(event.valid) init False
     arrivals.io.update.payload := RegNextWhen(update, event.valid)
   }
@@ -148,7 +152,9 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
     }
     if (CounterBank.several(c)) update.queue := event.queue
     update.length := event.length
-    update.first := event.marked ? U(Departure.marked, 6 bits) | U(Departure.out, 6 bits)
+    update.first := Departure.out
+    when(event.marked)(update.first := Departure.marked)
+    when(event.alreadyCe)(update.first := Departure.alreadyCe)
     when(event.discard) {
       update.first := Departure.refused
       when(event.cause === Cause.linkDown)(update.first := Departure.linkDown)
@@ -263,7 +269,8 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
       val block = address(13 downto 8)
       val inCore = block === 0 && !write
       val inQueue = block >= 4 && block < 4 + c.queues && !write
-      val exit = line >= 0x29 && line <= 0x2e
+      val before = line === 0x1f
+      val exit = line >= 0x29 && line <= 0x2f
 
       val isThrottled = word === 0x10c / 4 || word === 0x110 / 4
       val isUptime = word(7 downto 1) === 0x118 / 8
@@ -279,9 +286,9 @@ class Counters(c: WeirConfig, steady: ClockDomain = ClockDomain.current) extends
       when(isHeld) { rowNext := totals.heldRow }
       val row = decoded(rowNext)
       val empty = decoded(inCore && isRow && totals.empty.map(rowNext === _).orR)
-      val arrival = decoded(inQueue && line >= 0x20 && line < 0x20 + Arrival.kinds)
+      val arrival = decoded(inQueue && (before || line >= 0x20 && line < 0x29))
       val departure = decoded(inQueue && (exit || line >= 0x30))
-      val arrivalKind = decoded(line.resize(4))
+      val arrivalKind = decoded(before ? U(Arrival.nodrop, 4 bits) | line.resize(4))
       val departureKind = decoded(exit ? (line.resize(6) - 0x29 + Departure.out) | word(5 downto 1).resize(6))
       val queue = decoded((block - 4).resize(c.queueWidth))
       /** the second 64 bits of a pair; a bin of the histogram is 8 bytes and has none */

@@ -24,8 +24,8 @@ case class DepartureEvent(c: WeirConfig) extends Bundle {
   val discard = Bool()
   /** why: [[weir.aqm.Cause]] */
   val cause = UInt(3 bits)
-  /** marked by its policy at departure */
-  val marked = Bool()
+  /** marked by its policy at departure; selected by it, but CE already */
+  val marked, alreadyCe = Bool()
   /** it leaves in a jumbo frame */
   val merged = c.jumbo generate Bool()
 }

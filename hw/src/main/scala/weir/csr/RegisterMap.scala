@@ -9,7 +9,7 @@ object RegisterMap {
   import Registers._
 
   val magic: BigInt = BigInt(0x57454952L)
-  val (major, minor, patch) = (0, 1, 0)
+  val (major, minor, patch) = (0, 2, 0)
   val queueBase = 0x1000
   val queueStride = 0x400
   val addressWidth = 16
@@ -167,7 +167,8 @@ object RegisterMap {
     require(r.word < (1 << ConfigWrite.wordWidth), f"Register ${r.name} at 0x${r.offset}%X lies outside a queue's configuration")
 
   private val queueState = Seq(
-    trigger("APPLY", 0x0FC, "bit 0: take over 0x000 to 0x0FB and 0x120 to 0x1FF; a change of policy or unit restarts the policy"),
+    trigger("APPLY", 0x0FC,
+      "bit 0: take over 0x000 to 0x0FB and 0x120 to 0x1EF; a change of policy or unit restarts the policy"),
     live("LIVE_BYTES", 0x100, 32, "bytes in the queue"),
     live("LIVE_PACKETS", 0x104, 32, "packets in the queue"),
     live("LIVE_FRAMES", 0x108, 32, "frames in the queue"),
@@ -175,14 +176,17 @@ object RegisterMap {
     live("LIVE_AVERAGE", 0x110, 32, "average in the queue's unit, UQ21.11"),
     live("PEAK_BYTES", 0x114, 32, "most bytes between the last two snapshots"),
     live("PEAK_PACKETS", 0x118, 32, "most packets between the last two snapshots")
-  ) ++ Seq("IN_NOT_ECT" -> "arrivals, Not-ECT", "IN_ECT1" -> "arrivals, ECT(1)", "IN_ECT0" -> "arrivals, ECT(0)",
+  ) ++ Seq("NODROP" -> "Not-ECT, selected and accepted all the same: nodrop, dt-ecn",
+    "IN_NOT_ECT" -> "arrivals, Not-ECT", "IN_ECT1" -> "arrivals, ECT(1)", "IN_ECT0" -> "arrivals, ECT(0)",
     "IN_CE" -> "arrivals, CE", "EARLY" -> "dropped by chance", "FORCED" -> "dropped by the policy for certain",
     "OVERFLOW" -> "dropped at a hard limit", "MARKED" -> "CE marked", "ALREADY_CE" -> "selected, but CE already",
-    "OUT" -> "sent, but for those that HEAD_MARKED counts", "LINK_DOWN" -> "discarded with the link down",
+    "OUT" -> "sent, but for those that HEAD_MARKED and HEAD_ALREADY_CE count",
+    "LINK_DOWN" -> "discarded with the link down",
     "FRONT" -> "dropped from the head of a queue over its limits",
     "HEAD_DROPPED" -> "dropped by the policy at departure", "HEAD_MARKED" -> "sent and CE marked by the policy at departure",
-    "PARTIAL" -> "dropped out of jumbo frames that wait"
-  ).zipWithIndex.flatMap { case ((name, description), i) => counter(name, 0x200 + 16 * i, description) } ++
+    "PARTIAL" -> "dropped out of jumbo frames that wait",
+    "HEAD_ALREADY_CE" -> "sent, selected by the policy at departure, but CE already"
+  ).zipWithIndex.flatMap { case ((name, description), i) => counter(name, 0x1F0 + 16 * i, description) } ++
     (0 until 32).flatMap(b => wide(s"SOJOURN$b", 0x300 + 8 * b, sojourn(b)))
 
   private def sojourn(bin: Int): String = bin match {

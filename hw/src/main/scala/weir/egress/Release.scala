@@ -159,8 +159,8 @@ class Release(c: WeirConfig) extends Component {
     decided.refused := fate.refused || drops
     decided.sent := fate.sent && !drops
     when(counts && answer.valid)(decided.cause := answer.cause)
-    // marked at arrival: counted there; a packet in transit shows that its jumbo frame was selected
-    when(counts && answer.marks && (fate.mark || (ce && !member)))(decided.cause := Cause.none)
+    // counted there
+    when(counts && answer.marks && fate.mark)(decided.cause := Cause.none)
     decided
   }
 
