@@ -21,7 +21,7 @@ PAYLOAD = {
 
 
 def _any_registers(rng: Random) -> RedParams:
-    """Registers as a host writes them, extreme ones, or any bits of those that matter; the weight counts for nothing."""
+    """Registers as a host writes them, extreme ones, or any bits of those that matter; the weight does not."""
     kind = rng.randrange(3)
     if kind < 2:
         params = plausible(rng, 1 << 18) if kind else adversarial(rng)
@@ -35,8 +35,8 @@ def _any_registers(rng: Random) -> RedParams:
 
 
 class Bench:
-    """The RTL, and since when each queue has been idle. A packet never leaves a queue in the cycle of a request that finds
-    it empty, nor in the cycle before."""
+    """The RTL, and since when each queue has been idle. A packet never leaves a queue in the cycle of a request that
+    finds it empty, nor in the cycle before."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
