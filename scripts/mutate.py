@@ -103,7 +103,7 @@ UNITS = {
     "RedPolicy": Unit(
         "units/RedPolicy.v",
         (
-            "cocotb-tests/aqm/test_red_policy.py::test_red_policy[RedPolicy-empty_queues_every_4_cycles]",
+            "cocotb-tests/aqm/test_red_policy.py::test_red_policy[RedPolicy-empty_queues_close]",
             "cocotb-tests/aqm/test_red_policy.py::test_red_policy[RedPolicy-hostile_registers]",
         ),
     ),  # fmt: skip

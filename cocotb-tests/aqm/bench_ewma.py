@@ -180,7 +180,7 @@ async def updates_of_one_queue_every_4_cycles(dut: Any) -> None:
 
 @cocotb.test()
 async def idle_queues_decay(dut: Any) -> None:
-    for name in ("empty_queues_every_4_cycles", "one_empty_queue_every_4_cycles", "empty_queues"):
+    for name in ("empty_queues_close", "one_empty_queue_every_4_cycles", "empty_queues"):
         bench = await _run(dut, name, 20, 200)
         assert bench.seen["decayed"] > 500 and bench.seen["at once"] > 100 and bench.seen["saturated"]
 

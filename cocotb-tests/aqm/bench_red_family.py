@@ -330,7 +330,7 @@ class Bench(bench_red_policy.Bench):
             if rng.random() < style.jump:
                 self.jump(int(2 ** (17 * rng.random())) if rng.random() < 0.95 else int(2 ** (38 * rng.random())))
             if wait <= 0:
-                request = self._request(stimulus, rng.choice(style.queues))
+                request = self._request(stimulus, style.queues)
             if request is not None:
                 requests -= 1
                 wait = rng.choice(style.gaps)
@@ -396,8 +396,8 @@ async def empty_queues(dut: Any) -> None:
 
 
 @cocotb.test()
-async def empty_queues_every_4_cycles(dut: Any) -> None:
-    bench = await _run(dut, "empty_queues_every_4_cycles", 30, 200)
+async def empty_queues_close(dut: Any) -> None:
+    bench = await _run(dut, "empty_queues_close", 30, 200)
     assert bench.seen["decayed"] and bench.seen["ticks"]
     assert bench.seen["rapid", True] > 20 and bench.seen["rapid", False] > 100
 

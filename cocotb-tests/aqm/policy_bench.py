@@ -94,8 +94,8 @@ STYLES = {
     "random_gaps": Style(gaps=(4, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 17, 25)),
     "one_queue_random_gaps": Style(gaps=(4, 5, 6, 7, 8, 9, 10, 11, 12, 13), queues=(1,)),
     "empty_queues": Style(gaps=(4, 7, 12, 16, 24), empty=0.6, left=0.12, jump=0.15),
-    "empty_queues_every_4_cycles": Style(empty=0.7, left=0.2, jump=0.1),
-    "one_empty_queue_every_4_cycles": Style(queues=(3,), empty=0.8, left=0.1, jump=0.1),
+    "empty_queues_close": Style(gaps=(4, 4, 4, 5, 6, 7), empty=0.7, left=0.2, jump=0.005),
+    "one_empty_queue_every_4_cycles": Style(queues=(3,), empty=0.8, left=0.1, jump=0.005),
     "hostile_registers": Style(gaps=(4, 4, 4, 9, 13), hostile=True, empty=0.2, left=0.06),
     "time_wraps": Style(gaps=(4, 12, 20), empty=0.5, left=0.1, start_ns=TIME - 3000, jump=0.001),
 }

@@ -12,7 +12,7 @@ CASES = [
     "isred_random_gaps",
     "ared_random_gaps",
     "empty_queues",
-    "empty_queues_every_4_cycles",
+    "empty_queues_close",
     "hostile_registers",
     "time_wraps",
     "a_tick_comes_with_the_first_arrival_after_an_interval",

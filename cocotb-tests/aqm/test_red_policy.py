@@ -12,7 +12,7 @@ CASES = [
     "random_gaps",
     "one_queue_random_gaps",
     "empty_queues",
-    "empty_queues_every_4_cycles",
+    "empty_queues_close",
     "hostile_registers",
     "time_wraps",
     "the_counts_saturate",

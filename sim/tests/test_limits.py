@@ -2,7 +2,7 @@
 
 The simulation is arithmetic on what was sent: a decision follows the frame's last beat by a constant, the queue is a FIFO
 served by GCRA (ITU-T I.371), and an arrival is refused if it would take what is held above a limit. The constants are those of
-docs/modules/core.md, admit.md, shape.md and ewma.md, in cycles of 6.4 ns.
+docs/modules/core.md, admit.md and shape.md, in cycles of 6.4 ns.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ INTERVAL = 4
 LINKED, SEES_LEAVE = 14, 5
 #: shape.md, Timing: from a grant to the shaper's charge; from the cycle whose time allows a frame to its grant
 CHARGED, ALLOWED = 3, 4
-#: from its first beat until an arrival that finds its queue empty can be decided: the idle time's decay is computed
-DECAYED = 15
 
 
 class Frame(NamedTuple):
@@ -96,8 +94,6 @@ def simulate(frames: Sequence[Frame], limit_bytes: int, limit_packets: int) -> t
             grants.append(grant)
             theoretical = max(theoretical, Fraction(now(grant + CHARGED))) + (size + OVERHEAD) * COST
             held_bytes, held_packets = held_bytes - size, held_packets - 1
-        if held_packets == 0:
-            request = max(request, first + DECAYED)
         accepted = held_bytes + length <= limit_bytes and held_packets < limit_packets
         outcomes.append(Outcome(request, held_bytes, held_packets, accepted))
         if accepted:

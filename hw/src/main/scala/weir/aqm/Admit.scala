@@ -327,7 +327,8 @@ class Admit(c: WeirConfig) extends Component {
     /** t2 */
     val judged = RegNext(asks) init False
     val refused = RegNext(refuses)
-    def exceeded(latency: Int): Bool = Delay(refused, latency - 2)
+    val answers = new Steps(refused, c.slowLatency.max(c.fastLatency + c.afterwards) - quick)
+    def exceeded(latency: Int): Bool = answers(latency - quick)
     when(judged && refused && request.taken) {
       descriptor.spare := True
       descriptor.left := request.context.descriptor
@@ -369,7 +370,7 @@ class Admit(c: WeirConfig) extends Component {
   val verdicts = if (c.afterwards > 0) Some(new Flight(c.fastLatency + c.afterwards, request.context.deferred)) else None
   private val flights = outcomes ++ verdicts
   /** the limits' answer to what goes without a verdict: `request.context` is still its own */
-  private val accepted = new Flight(quick, request.context.quick)
+  val accepted = new Flight(quick, request.context.quick)
 
   /** What is known of the decisions in flight: written at t0, read in the third and in the second cycle before the verdict. A place is that of
     * the request's time, in steps of the interval. Verdicts are two cycles apart or more, and so are what is read: one register serves all.

@@ -70,6 +70,7 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
     val id = c.descriptorId
     def header: Bool = arrival.transit.header
     def member: Bool = arrival.transit.member
+    override def asks: Bool = !member
   }
   val decision = Decision()
   decision.valid := go
@@ -92,7 +93,7 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   val history = all.take(outcomeAt + 1)
   /** The limits' answer to what is at tn; packets share their header's, and have it before t2. */
   val refusals = Seq.fill(2)(transit.refused) ++
-    Seq.iterate(Mux(history(2).member, transit.refused, !dut.io.enter.valid), latency)(RegNext(_))
+    Seq.iterate(Mux(history(2).member, transit.refused, !dut.io.enter.valid), toldAt - 1)(RegNext(_))
   val (decided, refused) = carriedOut(history, refusals)
   /** what is at t1 finds too few shared cells */
   val short = history(1).needed =/= 0 && history(1).needed +^ dut.io.sharedUsed > dut.io.sharedCells
@@ -101,17 +102,21 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   when(running) {
     when(dut.waiting.io.push.valid.pull())(assert(dut.waiting.io.push.ready.pull()))
     assert(dut.waiting.io.occupancy.pull() <= 32)
-    inFlight()
+    induction()
     outcome()
   }
 
   /** What makes it inductive. */
-  private def inFlight(): Unit = {
+  private def induction(): Unit = {
     when(go)(assert(headValid && !history.take(3).map(_.valid).orR))
     val pause = PriorityMux(history.take(3).map(_.valid) :+ True, Seq(3, 2, 1, 0).map(U(_, 2 bits)))
     assert(dut.issue.pause.pull() === pause)
     for (q <- 0 until c.queues) assert(dut.deciding(q).count.pull() === deciding(all, q))
-    afterwards(decision, filled.packets =/= 0 && !decision.member, all)
+    for ((h, n) <- all.zipWithIndex.drop(3)) {
+      when(h.valid && !h.member && !(h.described && h.complete && !h.beyond))(assert(refusals(n)))
+    }
+    for ((h, n) <- history.zipWithIndex) when(h.valid && h.member && h.complete && !refusals(n))(assert(h.described))
+    inFlight(decision, filled.packets =/= 0 && !decision.member, all, refusals)((_, _) => ())
     // packets of a jumbo frame share what was decided about it, and there are descriptors for all if it was not dropped
     val dropped = dut.fast.whole.dropped.pull()
     val oldest = PriorityMux(history.reverse.map(_.valid) :+ True,

@@ -50,6 +50,11 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
     /** accepted by the limits' answer alone */
     def quick: Bool
     def queue: UInt
+    def arrival: Arrival
+    /** the limits are asked about it */
+    def asks: Bool = True
+    /** its descriptor */
+    def id: UInt
   }
   /** from s0 to the commit of what is decided at once, and of what is decided about afterwards */
   protected val quickAt: Int = dut.quick + 1
@@ -70,7 +75,7 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
   /** What makes an induction of decisions that are made afterwards: called with the arrival at s0, whether it asks and finds something in its
     * queue, and with those at t0 and later.
     */
-  protected def afterwards(s0: InFlight, finds: Bool, history: Seq[InFlight]): Unit = {
+  protected def inFlight[T <: InFlight](s0: InFlight, finds: Bool, history: Seq[T], answers: Int => Bool)(more: (dut.Context, T) => Unit): Unit = {
     val stored = dut.known.rework {
       Vec((0 until dut.known.places).map(i => CombInit(dut.known.memory.readAsync(U(i, log2Up(dut.known.places) bits))))).setName("known_stored")
     }.map(_.pull())
@@ -80,8 +85,15 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
       val place = (clock - n)(widthOf(clock) - 1 downto 2)
       context.assignFromBits(Vec(stored)(place))
       val read = if (n < outcomeAt - 2) h.valid else h.valid && h.deferred
-      when(read)(assert(context.request.queue === h.queue && context.deferred === h.deferred && context.quick === h.quick))
+      when(read) {
+        assert(context.arrival === h.arrival && context.descriptor === h.id && context.request.queue === h.queue)
+        assert(context.deferred === h.deferred && context.quick === h.quick)
+        more(context, h)
+      }
+      if (n > dut.quick) when(read && h.asks)(assert(dut.limits.answers.passed.pull()(n - dut.quick - 1) === answers(n)))
     }
+    for (n <- 1 to c.fastLatency) assert(dut.fast.stage.passed.pull()(n - 1) === (history(n).valid && !history(n).quick))
+    for (n <- 1 to dut.quick) assert(dut.accepted.stage.passed.pull()(n - 1) === (history(n).valid && history(n).quick))
     for (n <- 1 to toldAt - 1) assert(dut.verdicts.get.stage.passed.pull()(n - 1) === (history(n).valid && history(n).deferred))
     val due = dut.commits.due.pull()
     for (n <- 0 until toldAt - 1) {
@@ -96,12 +108,22 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
         (True -> U(0, 4 bits)))
       assert(dut.afterwards.left(q).pull() === youngest)
     }
-    // each has the policy to itself for four cycles, in its place or in its place afterwards
-    when(s0.valid && !s0.deferred) {
-      for (n <- c.afterwards - dut.interval to c.afterwards + dut.interval - 2) assert(!(history(n).valid && history(n).deferred))
-      // and nothing of its queue is decided before what came before it has been
-      when(finds)(for (n <- 0 until blocked) assert(!(history(n).valid && history(n).deferred && history(n).queue === s0.queue)))
+    // s0 and what is in flight, the n-th from the last that went
+    val all = s0 +: history
+    def deferredAt(n: Int): Bool = all(n).valid && all(n).deferred
+    for ((h, m) <- all.zipWithIndex) when(h.valid) {
+      def behind(cycles: Range)(no: Int => Bool): Unit = for (n <- cycles.map(m + _) if n < all.size) assert(!no(n))
+      behind(1 until dut.interval)(all(_).valid)
+      // each has the policy to itself for four cycles, in its place or in its place afterwards
+      when(!h.deferred)(behind(c.afterwards - dut.interval + 1 until c.afterwards + dut.interval)(deferredAt))
+      // what is quick finds nothing under way
+      when(h.quick) {
+        behind(1 to c.fastLatency)(n => all(n).valid && !all(n).quick)
+        behind(1 to c.fastLatency + c.afterwards)(deferredAt)
+      }
     }
+    // nothing of its queue is decided before what came before it has been
+    when(s0.valid && finds)(for (n <- 0 until blocked) assert(!(history(n).valid && history(n).deferred && history(n).queue === s0.queue)))
     cover(s0.valid && history(c.afterwards - dut.interval - 1).valid && history(c.afterwards - dut.interval - 1).deferred)
     cover(s0.valid && !s0.deferred && history(blocked).valid && history(blocked).deferred)
   }

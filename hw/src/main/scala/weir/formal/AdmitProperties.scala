@@ -91,7 +91,7 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
   val history = Seq.iterate(RegNext(decision), toldAt + 1)(RegNext(_))
   for (h <- history) h.valid init False
   /** the limits' answer to what is at t3, and later */
-  val refusals = Seq.iterate(RegNext(!dut.io.enter.valid), latency - 1)(RegNext(_))
+  val refusals = Seq.iterate(RegNext(!dut.io.enter.valid), toldAt - 2)(RegNext(_))
   val (decided, refused) = carriedOut(history, n => refusals(n - 3))
   /** what is at t1 finds too few shared cells */
   val short = history(1).needed =/= 0 && history(1).needed +^ dut.io.sharedUsed > dut.io.sharedCells
@@ -101,10 +101,8 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
   when(running) {
     when(fifo.comes)(assert(fifo.fits))
     assert(occupancy <= 32)
-    if (!leak.contains("room")) {
-      order()
-      outcome()
-    }
+    if (leak.isEmpty) order()
+    if (!leak.contains("room")) outcome()
   }
 
   private def order(): Unit = {
@@ -124,7 +122,8 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
       assert(dut.deciding(q).count.pull() === count)
       assert(dut.io.settled(q) === (count === 0))
     }
-    afterwards(decision, filled.packets =/= 0, history)
+    for ((h, n) <- history.zipWithIndex.drop(3)) when(h.valid && (h.beyond || !h.described))(assert(refusals(n - 3)))
+    inFlight(decision, filled.packets =/= 0, history, n => refusals(n - 3))((context, decision) => assert(context.engine.orR === decision.red))
 
     assert(dut.io.request.valid === history.head.valid)
     when(dut.io.request.valid)(assert(dut.io.request.queue === history.head.arrival.meta.queue))
