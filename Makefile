@@ -43,7 +43,7 @@ MODEL_NETWORK_JUMBO := build/stamps/model-network-jumbo
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
-.PHONY: help setup ready demo serve live test long collide soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves mutate docs clean model lib format lock
+.PHONY: help setup ready demo serve live test long collide soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves mutate ports docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -93,6 +93,9 @@ collide: $(VENV) ## the benches and the tests of the cycle model with block RAMs
 
 mutate: $(VENV) $(RTL) $(LIB) ## faults in the Verilog of every unit that its bench has to notice: build/mutation.json; hours; UNITS=<unit,…> SEED=1 SITES=15
 	@$(PY) scripts/mutate.py --units '$(UNITS)' --seed $(SEED) --sites $(SITES)
+
+ports: $(VENV) $(RTL) ## after `make test`: ports of units that no bench drives to a second value or reads
+	@$(PY) cocotb-tests/ports.py
 
 soak: $(VENV) $(MODEL) $(LIB) ## random traffic through core and merger for SECONDS=600
 	@WEIR_SOAK=$(SECONDS) $(PY) -m pytest -n 0 -s -k "four_queues or merge_then_split"

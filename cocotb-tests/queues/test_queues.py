@@ -289,7 +289,8 @@ class Transit:
             assert dut.update_ready.value == 0
         await self.step()
         assert dut.update_ready.value == 1
-        await self.step(2, update_valid=0)
+        unasked = {f"update_payload_group_{name}": self.rng.getrandbits(width) for name, width in SIZE.items()}
+        await self.step(2, update_valid=0, **unasked)
 
 
 @cocotb.test()

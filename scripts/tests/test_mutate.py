@@ -147,7 +147,7 @@ def test_a_short_run_catches_a_fault(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The whole way on a small unit: two faults in its model, its bench with each."""
-    monkeypatch.setattr(mutate, "WORK", tmp_path)
+    monkeypatch.setattr(mutate, "WORK", mutate.WORK / "short")
     monkeypatch.setattr(mutate, "RESULTS", tmp_path / "mutation.json")
     assert mutate.main(["--units", "DescriptorPool", "--only", "1,2"]) == 0
     assert "DescriptorPool: 2 of 2 caught" in capsys.readouterr().out
