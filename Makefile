@@ -7,7 +7,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 
 # The Python that makes the environment, pytest's options, core and seeds of `make timing`, the unit of `make waves`; a board
-# (folder of fpga-boards/) and its JTAG adapter, whether a release builds the boards' bitstreams, and the seed of their placement.
+# (folder of fpga-boards/) and its JTAG adapter, whether a release builds the boards' bitstreams, and the seed of their placement or of
+# `make mutate`, its units and how many faults each gets.
 PYTHON ?= python3
 PYTEST_ARGS ?=
 PRESET ?= ten-gig
@@ -20,6 +21,8 @@ BOARD ?=
 CABLE ?=
 BITSTREAMS ?=
 SEED ?= 1
+UNITS ?=
+SITES ?= 15
 
 PY := .venv/bin/python
 PYTHON_SOURCES := conftest.py cocotb-tests scripts sim sw-driver
@@ -40,7 +43,7 @@ MODEL_NETWORK_JUMBO := build/stamps/model-network-jumbo
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
-.PHONY: help setup ready demo serve live test long collide soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves docs clean model lib format lock
+.PHONY: help setup ready demo serve live test long collide soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves mutate ports docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -87,6 +90,12 @@ formal: $(VENV) $(FORMAL_RTL) ## proofs, cover statements, and seeded faults tha
 collide: $(VENV) ## the benches and the tests of the cycle model with block RAMs whose words are wrong while they are written (scripts/collide.py), half an hour or more
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) scripts/collide.py --model -- -n 2 -m "not long" cocotb-tests sim/tests
+
+mutate: $(VENV) $(RTL) $(LIB) ## faults in the Verilog of every unit that its bench has to notice: build/mutation.json; hours; UNITS=<unit,…> SEED=1 SITES=15
+	@$(PY) scripts/mutate.py --units '$(UNITS)' --seed $(SEED) --sites $(SITES)
+
+ports: $(VENV) $(RTL) ## after `make test`: ports of units that no bench drives to a second value or reads
+	@$(PY) cocotb-tests/ports.py
 
 soak: $(VENV) $(MODEL) $(LIB) ## random traffic through core and merger for SECONDS=600
 	@WEIR_SOAK=$(SECONDS) $(PY) -m pytest -n 0 -s -k "four_queues or merge_then_split"

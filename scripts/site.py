@@ -17,7 +17,7 @@ REGISTERS = ROOT / "build" / "rtl" / "weir_regs.md"
 # A name without a page ends the build.
 GUIDES = ["guide-first-minutes", "guide-tuning-red", "guide-counters", "guide-board", "troubleshooting"]
 REFERENCE = ["architecture", "policies", "weirctl", "weir-sim", "libweir", "registers", "policy-registers"]
-REFERENCE += ["register-protocol", "jumbo", "names", "adding-a-policy", "formal"]
+REFERENCE += ["register-protocol", "jumbo", "names", "adding-a-policy", "formal", "mutation"]
 HARDWARE = ["integration", "boards", "netfpga", "packaging", "timing-history"]
 EXPERIMENTS = ["ns3", "reproduce", "findings", "reproduced"]
 

@@ -32,6 +32,8 @@ class Bench:
         self.asked: tuple[int, int] | None = None
         self.wanted = False
         self.compared = 0
+        #: cells that could be taken at the end of a cycle and of the one before
+        self.counts = [CELLS - 1] * 2
 
     async def start(self) -> Bench:
         zero = dict.fromkeys(("take", "rollback_valid", "free_valid", "lookup_valid"), 0)
@@ -55,6 +57,7 @@ class Bench:
         await RisingEdge(dut.clk)
         # `available` and `cell` come from registers: what the edge shows was offered in the cycle before
         available = bool(dut.available.value)
+        assert int(dut.count.value) == self.counts.pop(0), "counts what was free two cycles ago"
         if available:
             assert len(self.free) > 1, "the sentinel is on offer"
             assert dut.known.value == 1
@@ -75,6 +78,7 @@ class Bench:
             self.free.extendleft(reversed(self.rolled))
         if dut.free_valid.value == 1:
             self.free.extend(self.freed)
+        self.counts.append(len(self.free) - 1)
         if dut.next_valid.value == 1 and self.lookups:
             asked, expected = self.lookups.popleft()
             assert int(dut.next_payload.value) == expected, f"link of {asked} is {int(dut.next_payload.value)}"
@@ -114,6 +118,15 @@ class Bench:
             dut.take.value = 1
         self.wanted = wants
 
+    async def reset(self) -> None:
+        """For one edge, in the midst of everything: all cells are free again, in order."""
+        for name in ("take", "rollback_valid", "free_valid", "lookup_valid"):
+            getattr(self.dut, name).value = 0
+        self.dut.rst.value = 1
+        await RisingEdge(self.dut.clk)
+        self.dut.rst.value = 0
+        self.__init__(self.dut, f"after {self.compared}")  # type: ignore[misc]
+
     @property
     def swept(self) -> bool:
         return bool(self.dut.swept.value)
@@ -136,6 +149,20 @@ async def hands_out_every_cell_in_order_of_freeing(dut: Any, give: float, back: 
     for _ in range(6000):
         await bench.step(take=0.6, give=give, back=back)
     assert bench.compared > 500, bench.compared
+
+
+@cocotb.test()
+async def starts_anew_after_a_reset_of_one_edge(dut: Any) -> None:
+    """Also during the sweep, and with a lookup, a read or a chain under way."""
+    bench = await Bench(dut, "resets").start()
+    for n in range(30):
+        for _ in range(bench.rng.randrange(1, 500 if n % 3 else 3000)):
+            await bench.step(take=0.8, give=0.2, back=0.05, longest=20)
+        await bench.reset()
+    await until_swept(bench)
+    for _ in range(1000):
+        await bench.step(take=0.8, give=0.2, back=0.05, longest=20)
+    assert bench.compared > 100
 
 
 @cocotb.test()

@@ -18,17 +18,30 @@ LATENCY = 3
 NONE, LINK_DOWN, FRONT = 0, 4, 5
 
 
+#: what waits: the length of a packet, or the lengths of a group's packets and the bytes that it is sent with
+Item = int | tuple[tuple[int, ...], int]
+
+
 class Bench:
-    """Queues that a scheduler sees: ready, empty, and a departure three cycles after a grant."""
+    """Queues that a scheduler sees: ready, empty, and a departure three cycles after a grant, of a group one every four cycles."""
 
     def __init__(self, dut: Any, name: str) -> None:
         self.dut, self.rng = dut, seeded(name)
-        self.waiting: list[deque[int]] = [deque() for _ in range(QUEUES)]
-        self.grants: list[tuple[int, int, int, int]] = []
+        self.waiting: list[deque[Item]] = [deque() for _ in range(QUEUES)]
+        self.grants: list[tuple[int, int, Item, int]] = []
         self.cycle = 0
         self.causes: list[int] = []
+        self.slots: list[int] = []
+        """cycles in which a packet is dropped out of a group"""
         self.decision = 0
-        self._departing: deque[tuple[int, int, int, int]] = deque()
+        self._departing: deque[dict[str, int]] = deque()
+        """inputs of a departure, with its cycle"""
+        self._walks = (0, -1)
+        """first and last cycle of a group's way out"""
+        self._sent: tuple[int, int] | None = None
+        """when a group has been sent, and its bytes"""
+        self._decides = -1
+        """cycle of the departure that is being decided"""
 
     async def start(self, strict: int = 0, quanta: tuple[int, ...] = (9216,) * QUEUES) -> Bench:
         named = {f"quantum_{q}": quanta[q] for q in range(QUEUES)}
@@ -42,46 +55,103 @@ class Bench:
         dut = self.dut
         await RisingEdge(dut.clk)
         self.cycle += 1
-        if dut.grant_valid.value == 1:
+        granted, slot = dut.grant_valid.value == 1, dut.slot.value == 1
+        free = self._check_busy()
+        assert not (granted or slot) or (granted != slot and free), f"cycle {self.cycle}: grant {granted}, slot {slot}"
+        if slot:
+            assert dut.partial.value == 1, f"cycle {self.cycle}: a slot for nothing"
+            self.slots.append(self.cycle)
+        if granted:
             queue, discard = int(dut.grant_payload_queue.value), int(dut.grant_payload_discard.value)
             assert int(dut.ready.value) >> queue & 1, f"cycle {self.cycle}: queue {queue} is not ready"
-            assert not self.grants or self.cycle - self.grants[-1][0] >= INTERVAL
-            length = self.waiting[queue].popleft()
-            self.grants.append((self.cycle, queue, length, discard))
+            item = self.waiting[queue].popleft()
+            self.grants.append((self.cycle, queue, item, discard))
             self.causes.append(int(dut.grant_payload_cause.value))
             decided = int(dut.decides.value) >> queue & 1 and not discard
-            self._departing.append((self.cycle + LATENCY + decided * self.decision, queue, length, discard))
+            self._depart(queue, item, discard, self.cycle + LATENCY + decided * self.decision)
+            if decided:
+                self._decides = self.cycle + LATENCY + self.decision
         dut.departure_valid.value = 0
-        if self._departing and self._departing[0][0] == self.cycle + 1:
-            _, queue, length, discard = self._departing.popleft()
-            dut.departure_valid.value, dut.departure_payload_queue.value = 1, queue
-            dut.departure_payload_descriptor_length.value, dut.departure_payload_discard.value = length, discard
+        if self._departing and self._departing[0]["cycle"] == self.cycle + 1:
+            departure = self._departing.popleft()
+            dut.departure_valid.value, dut.departure_payload_queue.value = 1, departure["queue"]
+            dut.departure_payload_descriptor_length.value = departure["length"]
+            for name in ("discard", "first", "last"):
+                getattr(dut, f"departure_payload_{name}").value = departure[name]
+        dut.sent_valid.value = 0
+        if self._sent is not None and self._sent[0] == self.cycle + 1:
+            dut.sent_valid.value, dut.sent_payload.value = 1, self._sent[1]
+            self._sent = None
+        dut.walking.value = int(self._walks[0] <= self.cycle + 1 <= self._walks[1])
         # the queue that was granted has its next head in the fourth cycle
-        last = self.grants[-1] if self.grants else (-9, 0, 0, 0)
-        busy = 1 << last[1] if self.cycle + 1 - last[0] < INTERVAL else 0
+        newest = self.grants[-1] if self.grants else (-9, 0, 0, 0)
+        busy = 1 << newest[1] if self.cycle + 1 - newest[0] < INTERVAL else 0
         held = sum(1 << q for q in range(QUEUES) if self.waiting[q])
         dut.ready.value, dut.empty.value = held & ~busy, held ^ 15
         # a queue seems to be one for another cycle
-        granted = 1 << last[1] if last[0] == self.cycle else 0
-        dut.candidates.value = (held & ~busy | granted) & ~int(dut.held.value)
+        seeming = 1 << newest[1] if newest[0] == self.cycle else 0
+        dut.candidates.value = (held & ~busy | seeming) & ~int(dut.held.value)
 
-    async def drain(self) -> list[tuple[int, int]]:
-        """Grants until all queues are empty: (queue, length)."""
+    def _depart(self, queue: int, item: Item, discard: int, first: int) -> None:
+        """Departures of what was granted; the first in cycle `first`."""
+        lengths, size = item if isinstance(item, tuple) else ((item,), 0)
+        for n, length in enumerate(lengths):
+            self._departing.append({"cycle": first + INTERVAL * n, "queue": queue, "length": length, "discard": discard,
+                                    "first": int(n == 0), "last": int(n == len(lengths) - 1)})  # fmt: skip
+        if len(lengths) > 1:
+            end = first + INTERVAL * (len(lengths) - 1)
+            self._walks = (first + 1, end + 2)
+            self._sent = None if discard else (end + 1, size)
+
+    def _check_busy(self) -> bool:
+        """Whether there may be a grant: not within four cycles of a grant or a slot, before a decision nor while a group departs. `busy` tells
+        that, and that a head or a packet of a group is to be dropped; `throttled` that what waits waits for the shaper.
+        """
+        dut = self.dut
+        last = max([-9, *self.slots[-1:], *(cycle for cycle, *_ in self.grants[-1:])])
+        free = not (0 < self.cycle - last < INTERVAL or last < self.cycle <= self._decides or dut.walking.value == 1)
+        wanted = int(dut.over.value) & int(dut.candidates.value)
+        busy = not free or wanted != 0 or dut.partial.value == 1
+        assert bool(dut.busy.value) == busy, f"cycle {self.cycle}: busy is {dut.busy.value}"
+        waits = int(dut.ready.value) & ~int(dut.held.value)
+        throttled = waits != 0 and dut.linkUp.value == 1 and dut.allowed.value == 0
+        assert bool(dut.throttled.value) == throttled, f"cycle {self.cycle}: throttled is {dut.throttled.value}"
+        return free
+
+    async def reset(self) -> None:
+        """For one edge, with nothing waiting and nothing under way before or after it."""
+        self.__init__(self.dut, f"after cycle {self.cycle}")  # type: ignore[misc]
+        for name in ("ready", "candidates", "departure_valid", "sent_valid", "walking"):
+            getattr(self.dut, name).value = 0
+        self.dut.empty.value, self.dut.rst.value = 15, 1
+        await RisingEdge(self.dut.clk)
+        self.dut.rst.value = 0
+
+    async def drain(self, partial: float = 0.0) -> list[tuple[int, Item]]:
+        """Grants until all queues are empty: queue and what was granted. `partial`: how often a packet of a group is to be dropped."""
         before = len(self.grants)
-        limit = self.cycle + 16 * sum(len(w) for w in self.waiting) + 100
+        limit = self.cycle + 32 * sum(len(w) for w in self.waiting) + 100
         while any(self.waiting) or self._departing:
+            if partial:
+                self.dut.partial.value = int(self.rng.random() < partial)
             await self.step()
             assert self.cycle < limit, "packets wait, but nothing is granted"
         for _ in range(8):
             await self.step()
-        return [(q, length) for _, q, length, _ in self.grants[before:]]
+        self.dut.partial.value = 0
+        return [(q, item) for _, q, item, _ in self.grants[before:]]
 
     def fill(self, packets: int) -> None:
         for w in self.waiting:
             w.extend(self.rng.choice((14, 60, 64, 590, 1514, 9216)) for _ in range(packets))
 
 
-def expected(lengths: list[deque[int]], quanta: tuple[int, ...], strict: int, turn: int) -> tuple[list[int], int]:
+def bytes_of(item: Item) -> int:
+    """What is charged."""
+    return item[1] if isinstance(item, tuple) else item
+
+
+def expected(lengths: list[deque[Item]], quanta: tuple[int, ...], strict: int, turn: int) -> tuple[list[int], int]:
     """The order of queues by the page's rule (the register file has clamped the quanta), all packets waiting at the start; and whose turn it is then."""
     queues, deficit, order = [deque(w) for w in lengths], [0] * QUEUES, []
     while any(queues):
@@ -93,7 +163,7 @@ def expected(lengths: list[deque[int]], quanta: tuple[int, ...], strict: int, tu
         if not (queues[turn] and deficit[turn] > 0):
             turn = next(q % QUEUES for q in range(turn + 1, turn + QUEUES + 1) if queues[q % QUEUES])
             deficit[turn] += quanta[turn]
-        deficit[turn] -= queues[turn].popleft()
+        deficit[turn] -= bytes_of(queues[turn].popleft())
         order.append(turn)
         if not queues[turn]:
             deficit[turn] = 0
@@ -122,6 +192,79 @@ async def serves_strict_queues_first_and_the_others_by_deficit(dut: Any, strict:
 
 
 @cocotb.test()
+@cocotb.parametrize(partial=[0.0, 0.3])
+async def charges_a_group_once_with_the_bytes_of_its_frame(dut: Any, partial: float) -> None:
+    """Whatever its packets' lengths are; no grant comes while they depart, and slots between grants change nothing."""
+    bench = Bench(dut, f"groups {partial}")
+    quanta = tuple(bench.rng.choice((9216, 9217, 12000)) for _ in range(QUEUES))
+    await bench.start(0b0100, quanta)
+    turn = 0
+    for _ in range(4):
+        bench.fill(10)
+        for waiting in bench.waiting:
+            for _ in range(10):
+                lengths = tuple(bench.rng.randrange(60, 1515) for _ in range(bench.rng.randrange(2, 7)))
+                waiting.insert(bench.rng.randrange(len(waiting)), (lengths, bench.rng.randrange(60, 9217)))
+        order, turn = expected(bench.waiting, quanta, 0b0100, turn)
+        assert [q for q, _ in await bench.drain(partial)] == order
+    assert bool(bench.slots) == bool(partial)
+
+
+@cocotb.test()
+async def spends_exactly_the_quantum_on_the_first_visit_after_a_reset(dut: Any) -> None:
+    """Six, eight, twelve and seven frames of 1536 bytes, queue 1 first; a reset at any time, even of one edge, forgets turn and deficits,
+    and a decision that is awaited."""
+    quanta = (9216, 12288, 18432, 10752)
+    bench = await Bench(dut, "resets").start(quanta=quanta)
+    for n in range(12):
+        await bench.reset()
+        dut.decides.value = 0b1111 if n % 3 == 0 else 0
+        bench.decision = 9
+        for waiting in bench.waiting:
+            waiting.extend([1536] * 30)
+        order, _ = expected(bench.waiting, quanta, 0, 0)
+        assert order[:21] == [1] * 8 + [2] * 12 + [3]
+        for _ in range(bench.rng.randrange(100, 400)):
+            await bench.step()
+        got = [queue for _, queue, *_ in bench.grants]
+        assert len(got) > 6 and got == order[: len(got)], f"round {n}"
+
+
+@cocotb.test()
+async def gives_slots_in_turn_with_grants_to_send(dut: Any) -> None:
+    """To drop packets of groups: behind heads that are to be discarded, and without shaper, egress or `hold`."""
+    bench = await Bench(dut, "slots").start()
+    bench.fill(100)
+
+    async def events(cycles: int, **inputs: int) -> list[str]:
+        """What came, one every four cycles."""
+        for name, value in inputs.items():
+            getattr(dut, name).value = value
+        for _ in range(6):
+            await bench.step()
+        begin = bench.cycle
+        for _ in range(cycles):
+            await bench.step()
+        named = [(cycle, "slot") for cycle in bench.slots]
+        named += [(g[0], "head" if bench.causes[n] == FRONT else "grant") for n, g in enumerate(bench.grants)]
+        recent = sorted(event for event in named if event[0] > begin)
+        assert {b[0] - a[0] for a, b in zip(recent, recent[1:], strict=False)} <= {INTERVAL}
+        return [name for _, name in recent]
+
+    assert set(await events(40)) == {"grant"}
+    both = await events(80, partial=1)
+    assert both in (["slot", "grant"] * 10, ["grant", "slot"] * 10)
+    for gate, value in (("hold", 1), ("allowed", 0), ("room", 0)):
+        assert await events(40, **{gate: value}) == ["slot"] * 10
+        assert set(await events(16, **{gate: 1 - value})) == {"slot", "grant"}
+    assert await events(40, over=0b0010, covered=1) == ["head"] * 10
+    assert await events(40, over=0, covered=0, partial=0) == ["grant"] * 10
+    await bench.drain()
+    assert not await events(20)
+    assert await events(40, partial=1) == ["slot"] * 10
+
+
+@cocotb.test()
 async def shares_bytes_as_the_quanta_say(dut: Any) -> None:
     """While all queues wait: each queue's bytes are within a quantum and a frame of its share."""
     quanta = (9216, 18432, 27648, 46080)
@@ -132,7 +275,7 @@ async def shares_bytes_as_the_quanta_say(dut: Any) -> None:
         before = len(bench.grants)
         await bench.step()
         for _, queue, length, _ in bench.grants[before:]:
-            got[queue] += length
+            got[queue] += bytes_of(length)
     total = sum(got)
     for queue in range(QUEUES):
         share = total * quanta[queue] / sum(quanta)

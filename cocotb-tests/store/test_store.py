@@ -29,6 +29,8 @@ class Frame:
     size: int
     meta: dict[str, int]
     inner: bool = False
+    header: bool = False
+    wait_ns: int = 0
     room: bool = True
     mine: list[int] = field(default_factory=list)
     lost: bool = False
@@ -41,7 +43,7 @@ def any_frame(rng: Random, inner: bool = False, longest: int = 60) -> Frame:
     meta = {name: rng.getrandbits(width) for name, width in META.items()}
     return Frame(
         kind, [rng.getrandbits(128) for _ in range(words)], kind == OVERSIZE and rng.random() < 0.5,
-        rng.getrandbits(24), meta, inner,
+        rng.getrandbits(24), meta, inner, wait_ns=rng.getrandbits(30),
     )  # fmt: skip
 
 
@@ -58,6 +60,12 @@ class Bench:
         self.events: list[tuple[int, ...]] = []
         self.rollbacks: list[tuple[int, int]] = []
         self.verdicts: list[tuple[int, str]] = []
+        self.jumbo = int(os.environ.get("SPLITS", "0")) == 1
+        """the core knows jumbo frames"""
+        self.transits: list[tuple[int, int, int]] = []
+        """of each arrival: header, member, waitNs"""
+        self.wholes: list[dict[str, int]] = []
+        self.next_flow = self.kept_flow = 0
 
     async def start(self) -> Bench:
         await start(
@@ -69,7 +77,6 @@ class Bench:
             known=1,
             cell_1=0,
             room=1,
-            end_payload_header=0,
         )
         return self
 
@@ -99,17 +106,38 @@ class Bench:
             parts = [f"meta_{name}" for name in META] + ["chain_first", "chain_last", "chain_cells"]
             values = tuple(int(getattr(dut, f"arrival_payload_{p}").value) for p in parts)
             self.arrivals.append((self.cycle, int(dut.inner.value), values))
+            if self.jumbo:
+                self.arrives(values)
         if dut.event_valid.value == 1:
             names = ("end", "packets", "bytes", "wireBytes", "jumbo", "discarded", "discardedBytes")
             self.events.append(tuple(int(getattr(dut, f"event_payload_{n}").value) for n in names))
         for name in ("commit", "discard"):
             if getattr(dut, name).value == 1:
                 self.verdicts.append((self.cycle, name))
+                if name == "commit":
+                    self.kept_flow = self.next_flow
+                else:
+                    self.next_flow = self.kept_flow
+        if self.jumbo and dut.commit.value == 1:
+            names = ("queue", "length", "packets", "cells", "ecn")
+            self.wholes.append({name: int(getattr(dut, f"whole_{name}").value) for name in names})
         await RisingEdge(dut.clk)
         self.cycle += 1
         dut.cell_1.value = self.next_cell
         dut.available.value, dut.known.value = 1, 1
         return fired
+
+    def arrives(self, values: tuple[int, ...]) -> None:
+        """The number of an arrival is the next one, or that of one that was taken back; it stands for itself until Batch knows more."""
+        dut = self.dut
+        assert int(dut.arrival_payload_flow.value) == self.next_flow % CELLS
+        self.next_flow += 1
+        if dut.inner.value == 0:
+            self.kept_flow = self.next_flow
+        alone = [int(getattr(dut, f"arrival_payload_transit_{name}").value) for name in ("packets", "cells", "bytes")]
+        assert alone == [1, values[-1], values[0]] and dut.arrival_payload_held.value == 0
+        names = ("arrival_payload_transit_header", "arrival_payload_transit_member", "waitNs")
+        self.transits.append(tuple(int(getattr(dut, name).value) for name in names))
 
     async def send(self, frame: Frame, spacing: int, full: float = 0.0, waiting: bool = False) -> None:
         """Sends a frame's words and its end. `waiting`: a cell that is not there comes later."""
@@ -153,6 +181,8 @@ class Bench:
         dut.room.value = int(frame.room)
         dut.end_valid.value, dut.end_payload_kind.value, dut.end_payload_bytes.value = 1, frame.kind, frame.size
         dut.end_payload_inner.value = int(frame.inner)
+        if self.jumbo:
+            dut.end_payload_header.value, dut.end_payload_waitNs.value = int(frame.header), frame.wait_ns
         for name, value in frame.meta.items():
             getattr(dut, f"end_payload_meta_{name}").value = value
 
@@ -164,6 +194,7 @@ class Bench:
 
     def clear(self) -> None:
         self.arrivals.clear(), self.events.clear(), self.rollbacks.clear(), self.verdicts.clear()
+        self.transits.clear(), self.wholes.clear()
 
 
 @cocotb.test()
@@ -258,6 +289,7 @@ async def keeps_the_packets_of_a_jumbo_frame_together(dut: Any, exhausted: float
             assert bench.events == [(expected[0], expected[1] % 512, *expected[2:])], f"{bench.events}, {expected}"
             assert [a[2] for a in bench.arrivals] == [bench.check_words(p) for p in given]
             assert all(inner for _, inner, _ in bench.arrivals) and not bench.rollbacks
+            assert bench.transits == [(0, 0, p.wait_ns) for p in given]
             assert [v for _, v in bench.verdicts] == ["commit"]
             assert all(a[0] < bench.verdicts[0][0] for a in bench.arrivals), "committed before its last packet came"
         else:
@@ -267,6 +299,50 @@ async def keeps_the_packets_of_a_jumbo_frame_together(dut: Any, exhausted: float
         outcomes["kept" if kept else str(end)] = outcomes.get("kept" if kept else str(end), 0) + 1
         assert not int(dut.busy.value) and not int(dut.abort.value)
     assert outcomes["kept"] > 5 and outcomes[str(MALFORMED)] > 5, outcomes
+
+
+@cocotb.test()
+@cocotb.parametrize(exhausted=[0.0, 0.02])
+async def tells_of_a_jumbo_frame_in_transit_as_a_whole(dut: Any, exhausted: float) -> None:
+    """docs/modules/transit.md: its queue and ECN are the outer header's; without one, in the L2 form, the queue is the first packet's, and the
+    ECN what a builder writes, or CE if all packets are CE. The header counts in no unit but cells."""
+    bench = await Bench(dut, f"transit {exhausted}", 0.1, exhausted).start()
+    rng, seen = bench.rng, set()
+    for _ in range(200):
+        l3, codepoints = rng.random() < 0.4, rng.choice(((0, 1, 2, 3), (1, 2, 3), (1, 3), (2, 3), (3,)))
+        header = any_frame(rng, inner=True, longest=12)
+        header.header, header.meta["ipVersion"] = True, rng.choice((1, 2)) if l3 else 0
+        packets = [any_frame(rng, inner=True, longest=20) for _ in range(rng.randrange(1, 8))]
+        for packet in packets:
+            packet.meta |= {"length": rng.randrange(60, 1515), "ecn": rng.choice(codepoints)}
+        if rng.random() < 0.3:
+            await bench.send(any_frame(rng), 1)
+        for _ in range(4):
+            await bench.step()
+        bench.clear()
+        for packet in (header, *packets):
+            await bench.send(packet, 1, waiting=True)
+            for _ in range(rng.randrange(2, 5)):
+                await bench.step()
+        _end_jumbo(dut, GOOD, rng.getrandbits(24), len(packets), 0, 0)
+        await bench.step()
+        dut.jumbo_valid.value = 0
+        for _ in range(5):
+            await bench.step()
+        if any(packet.lost for packet in (header, *packets)):
+            assert [name for _, name in bench.verdicts] == ["discard"] and not bench.wholes
+            continue
+        ecns = {packet.meta["ecn"] for packet in packets}
+        queue = header.meta["queue"] if l3 else packets[0].meta["queue"]
+        ecn = header.meta["ecn"] if l3 else next(e for e in (0, 2, 1, 3) if e in ecns)
+        length, cells = sum(p.meta["length"] for p in packets), sum(len(p.mine) for p in (header, *packets))
+        whole = {"queue": queue, "length": length, "packets": len(packets), "cells": cells, "ecn": ecn}
+        assert bench.wholes == [whole]
+        assert bench.transits == [(1, 0, header.wait_ns), *((0, 1, p.wait_ns) for p in packets)]
+        of = list(META).index("queue")
+        assert [a[2][of] for a in bench.arrivals] == [header.meta["queue"], *[queue] * len(packets)]
+        seen.add((l3, ecn))
+    assert len(seen) == 8, seen
 
 
 async def _words_only(bench: Bench, packet: Frame) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 import harness
+import ports
 
 VERILOG = """
 module Toy (input wire clk, input wire rst, input wire [7:0] a, input wire [69:0] wide,
@@ -216,6 +218,25 @@ def test_the_shortcuts_of_handles_change_nothing(out: Path) -> None:
     assert [pair for pair in zip(with_them, without, strict=True) if pair[0] != pair[1]] == [
         ("handles handles", "handles cocotb.handle")
     ]
+
+
+def test_ports_that_a_bench_does_not_touch_are_listed(out: Path, folder: Path) -> None:
+    """`b` is only read in the handles' bench, `wide` only driven there; a record from before a build counts for nothing."""
+    source = folder / "build" / "rtl" / "units" / "Toy.v"
+    text = source.read_text().replace("b <= rst", "b <= ^wide ? 8'd0 : rst")
+    found = ports.used(text, harness.ports_of(source, "Toy"))
+    assert [name for _, name in found] == ["clk", "rst", "a", "wide", "b"]
+    assert [name for _, name in ports.used(source.read_text(), found)] == ["clk", "rst", "a", "b"]
+    toy()
+    runs = folder / "build" / "sim"
+    for record in runs.glob(f"Toy/runs/*/{ports.RECORD}"):
+        record.unlink()
+    assert ports.untouched("Toy", runs, found) == ["wide is never driven to a second value"]
+    stamp = runs / "Toy-internals" / "digest"
+    stamp.write_text(stamp.read_text())
+    for record in runs.glob(f"Toy-internals/runs/*/{ports.RECORD}"):
+        os.utime(record, (1, 1))
+    assert ports.untouched("Toy", runs, found) is None
 
 
 def test_waves_are_dumped_on_demand(out: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

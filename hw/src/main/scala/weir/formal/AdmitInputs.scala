@@ -116,6 +116,8 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
       behind(1 until dut.interval)(all(_).valid)
       // each has the policy to itself for four cycles, in its place or in its place afterwards
       when(!h.deferred)(behind(c.afterwards - dut.interval + 1 until c.afterwards + dut.interval)(deferredAt))
+      // what it leads to is not carried out with what is told of another
+      when(!h.quick)(behind(c.afterwards - 1 to c.afterwards + 1)(deferredAt))
       // what is quick finds nothing under way
       when(h.quick) {
         behind(1 to c.fastLatency)(n => all(n).valid && !all(n).quick)
