@@ -18,19 +18,27 @@ from boards import BoardError, tool
 from ecp5 import finish, synthesis
 
 ROOT = Path(__file__).resolve().parent.parent
-UNITS = {
-    "DtEcn": "dt-ecn",
+FAMILY = {
     "RedPolicy": "red",
     "RedIsred": "red, isred",
     "RedAred": "red, ared",
     "RedFamily": "red, isred, ared",
-    "Fn": "fn",
-    "Pie": "pie",
-    "Codel": "codel",
-    "Pi2": "pi2",
-    "Trim": "drop from front",
 }
-"""Unit in weir.Units: the policies that it serves."""
+"""Units of the RED family, by what is built of it, and the policies that each serves."""
+
+
+def units() -> dict[str, str]:
+    """Unit in weir.Units: the policies that it serves. Those outside the family are as weir_policies.json says."""
+    path = ROOT / "build" / "rtl" / "weir_policies.json"
+    if not path.is_file():
+        raise AreaError(f"{path.relative_to(ROOT)} does not exist; `make rtl` writes it")
+    served: dict[str, list[str]] = {}
+    for policy in json.loads(path.read_text()):
+        if policy["unit"]:
+            served.setdefault(policy["unit"], []).append(policy["name"])
+    family = set(FAMILY.values()) & {", ".join(names) for names in served.values()}
+    others = {name[0].upper() + name[1:]: ", ".join(n) for name, n in served.items() if ", ".join(n) not in family}
+    return FAMILY | others | {"Trim": "drop from front"}
 
 
 class AreaError(Exception):
@@ -77,19 +85,20 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=900, help="seconds a unit may take (default %(default)s)")
     a = parser.parse_args()
     try:
+        every = units()
         with ThreadPoolExecutor(a.jobs) as pool:
-            sizes = list(pool.map(lambda unit: cells(unit, a.timeout), UNITS))
+            sizes = list(pool.map(lambda unit: cells(unit, a.timeout), every))
     except AreaError as error:
         print(f"area: {error}", file=sys.stderr)
         return 1
     print(f"{'policies':<28} {'LUT4':>6} {'FF':>6} {'RAM16x4':>8} {'EBR':>4} {'DSP':>4}")
-    for policies, size in zip(UNITS.values(), sizes, strict=True):
+    for policies, size in zip(every.values(), sizes, strict=True):
         print(
             f"{policies:<28} {size['lut4']:>6} {size['ff']:>6} {size['ram16x4']:>8} {size['ebr']:>4} {size['dsp']:>4}"
         )
     out = ROOT / "build" / "area.json"
     out.write_text(
-        json.dumps([{"policies": p, **s} for p, s in zip(UNITS.values(), sizes, strict=True)], indent=2) + "\n"
+        json.dumps([{"policies": p, **s} for p, s in zip(every.values(), sizes, strict=True)], indent=2) + "\n"
     )
     print(out.relative_to(ROOT))
     return 0

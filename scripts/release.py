@@ -26,7 +26,15 @@ import cores
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "release"
-REGISTERS = ("json", "h", "md", "py")
+REGISTERS = (
+    "weir_regs.json",
+    "weir_regs.h",
+    "weir_regs.md",
+    "weir_regs.py",
+    "weir_policies.h",
+    "weir_policies.c",
+    "weir_trace.h",
+)
 
 Files = dict[str, bytes]
 
@@ -97,11 +105,11 @@ def contents(rtl: Path, built: Path) -> tuple[Files, list[str]]:
         for core in cores.write(Path(scratch), rtl):
             for path in sorted(core.parent.iterdir()):
                 files[f"cores/{core.parent.name}/{path.name}"] = path.read_bytes()
-    for form in REGISTERS:
-        path = rtl / f"weir_regs.{form}"
+    for name in REGISTERS:
+        path = rtl / name
         if not path.is_file():
             raise ReleaseError(f"{path} is missing; `make rtl` writes it")
-        files[f"registers/{path.name}"] = path.read_bytes()
+        files[f"registers/{name}"] = path.read_bytes()
     library = ROOT / "sw-driver" / "lib"
     for path in _tracked("sw-driver/lib"):
         files[f"libweir/{path.relative_to(library)}"] = path.read_bytes()

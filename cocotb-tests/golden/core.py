@@ -84,7 +84,11 @@ class Record:
 
     @classmethod
     def decode(cls, data: int, cycle_of: Callable[[int], int], seen: int = 0) -> Record:
-        """From the 384 bits of `trace_data`; `seen` is the cycle of `trace_valid`."""
+        """From the 384 bits of `trace_data`; `seen` is the cycle of `trace_valid`.
+
+        The one decoder that is written by hand, so that it does not err with TraceRecord.scala, from which all others are
+        generated.
+        """
         w = [data >> 32 * n & 0xFFFFFFFF for n in range(12)]
         kind = w[1] >> 20 & 3
         if kind > 1:

@@ -36,6 +36,16 @@ def docs(project: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+def test_tables_of_pages_are_as_generated() -> None:
+    """`make rtl` writes them from the declarations in Scala, scripts/page_tables.py puts them into the pages."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "page_tables.py", "--check"], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    marked = [page.name for page in PAGES if "<!-- /weir_" in page.read_text()]
+    assert sorted(marked) == ["architecture.md", "libweir.md", "policies.md", "policy-registers.md"]
+
+
 def append(page: Path, text: str) -> None:
     page.write_text(f"{page.read_text()}\n{text}\n")
 

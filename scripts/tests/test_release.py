@@ -156,7 +156,8 @@ def test_the_archive_has_every_form_of_everything(packed: Path) -> None:
         name = f"weir_{preset.replace('-', '_')}.v"
         assert (packed / "cores" / preset / name).read_bytes() == (cores.RTL / preset / name).read_bytes()
     assert {p.name for p in (packed / "registers").iterdir()} == {
-        f"weir_regs.{form}" for form in ("json", "h", "md", "py")
+        *(f"weir_regs.{form}" for form in ("json", "h", "md", "py")),
+        *("weir_policies.h", "weir_policies.c", "weir_trace.h"),
     }
     for name in (
         "LICENSE",

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from weir_sim import described
 from weir_sim.errors import IdentityError
 from weir_sim.jumbo import report as jumbo
 from weir_sim.jumbo.link import wire_bytes
@@ -16,31 +17,9 @@ from weir_sim.pcap import read_capture
 from weir_sim.replay import Options, replay
 from weir_sim.report import duration
 
-RED = {
-    "limit": "100KB",
-    "min": "10KB",
-    "max": "30KB",
-    "probability": "0.1",
-    "avpkt": "1000",
-    "burst": "20",
-    "ecn": "on",
-}
 POLICIES: dict[str, tuple[dict[str, str], str]] = {
     "drop-front": ({"limit": "100KB"}, "Drop-Tail that drops the oldest packet: the same loss, seen a queue's delay earlier."),
-    "dt-ecn": ({"limit": "100KB", "utilisation": "30%"}, "Marks every ECN-capable packet above 30 % of the limit."),
-    "isred": (RED | {"slope": "20000"}, "RED that acts earlier while the average rises fast."),
-    "ared": (RED | {"interval": "1ms"}, "RED whose max_p follows the average, every millisecond."),
-    "fn": ({"limit": "100KB", "window": "256", "t": "500us", "ecn": "on"},
-           "Acts only when the queue that the measured rate leads to is above its optimum."),
-    "pie": ({"limit": "100KB", "target": "200us", "tupdate": "10us", "burst": "0", "alpha": "1", "beta": "10",
-             "ecn": "on"},
-            "Holds the queueing delay at a target with a PI controller (RFC 8033). Its gains are cut while p is small, so 8 ms of overload, a second of "
-            "the recording, are nearly over before p counts."),
-    "codel": ({"limit": "100KB", "target": "100us", "interval": "200us", "ecn": "on"},
-              "Marks or drops at the head when packets have waited too long for too long (RFC 8289)."),
-    "pi2": ({"limit": "100KB", "target": "200us", "tupdate": "50us", "alpha": "40", "beta": "40", "ecn": "on"},
-            "PIE's controller with the square of its output (RFC 9332)."),
-}  # fmt: skip
+} | {p.name: (p.demo, p.remark) for p in described.policies() if p.demo is not None}  # fmt: skip
 """Settings for a 1 Gbit/s link; what the plot shows."""
 
 

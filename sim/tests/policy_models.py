@@ -546,4 +546,103 @@ MODELS: tuple[type[Model], ...] = (
 )  # fmt: skip
 """By policy number."""
 
-__all__ = ["DROP", "MARK", "MODELS", "NAMES", "Mismatch", "Model", "Place", "Record", "Tick", "cycle_of"]
+# ---- what the core's tests configure
+
+FASTEST = 0x3FFFF
+"""MANTISSA of the largest gain, exponent 0: 238 per second, so that PIE and PI2 arrive within a millisecond"""
+
+ON_BYTES: dict[str, Any] = {"limit_bytes": 60_000}
+ON_RED: dict[str, Any] = ON_BYTES | {
+    "min": 4_000, "max": 24_000, "probability": 0.2, "weight": 0.05, "bandwidth": "2Gbit", "gentle": True,
+}  # fmt: skip
+ON_PACKETS: dict[str, Any] = {
+    "unit": "packets", "limit_packets": 60, "min": 4, "max": 30, "probability": 0.3, "weight": 0.1,
+    "bandwidth": "2Gbit", "avpkt": 500,
+}  # fmt: skip
+ON_PIE: dict[str, Any] = ON_BYTES | {"target": "20us", "tupdate": "12us", "burst": "40us", "mark_ecnth": 0.3}
+ON_PIE_RAW = {"PIE_ALPHA": FASTEST, "PIE_BETA": FASTEST}
+ON_PI2: dict[str, Any] = ON_BYTES | {"target": "20us", "tupdate": "12us"}
+ON_PI2_RAW = {"PI2_ALPHA": FASTEST, "PI2_BETA": FASTEST}
+ON_CODEL: dict[str, Any] = ON_BYTES | {"target": "20us", "interval": "60us"}
+ON_FN: dict[str, Any] = ON_BYTES | {"window": 64, "t": "50us", "qopt": 8_000}
+
+Case = tuple[str, dict[str, Any], dict[str, int]]
+CASES: dict[str, Case] = {
+    "dt-ecn bytes": ("dt-ecn", ON_BYTES | {"utilisation": "30%"}, {}),
+    "dt-ecn packets": ("dt-ecn", {"unit": "packets", "limit_packets": 50, "utilisation": "30%"}, {}),
+    "isred certain": ("isred", ON_RED | {"slope": "3e7", "ecn": True}, {}),
+    "isred chance": (
+        "isred",
+        ON_PACKETS | {"slope": "1e5", "mode": "chance", "spread": "uniform-wait", "source": "q"},
+        {},
+    ),
+    "isred gain": (
+        "isred",
+        ON_RED | {"slope": "1e7", "mode": "gain", "gain": 3, "bytemode": "after", "source": "q"},
+        {},
+    ),
+    "fn linear": ("fn", ON_FN | {"ecn": True}, {}),
+    "fn quadratic": ("fn", ON_FN | {"quadratic": True, "spread": "geometric", "bytemode": True, "window": 200}, {}),
+    "ared bytes": ("ared", ON_RED | {"interval": "100us", "ecn": True}, {}),
+    "ared often": ("ared", ON_PACKETS | {"top": 0.9, "bottom": 0.05, "alpha": 0.05, "beta": 0.7}, {"ARED_INTERVAL": 0}),
+    "pie drop": ("pie", ON_PIE, ON_PIE_RAW),
+    "pie ecn": ("pie", ON_PIE | {"ecn": True, "bypass": 6_000}, ON_PIE_RAW),
+    "codel drop": ("codel", ON_CODEL, {}),
+    "codel ecn": ("codel", ON_CODEL | {"ecn": True, "ce_threshold": "80us", "maxpacket": 500, "target": "40us"}, {}),
+    "pi2 drop": ("pi2", ON_PI2 | {"ecn": False}, ON_PI2_RAW),
+    "pi2 ecn": ("pi2", ON_PI2 | {"p_cmax": 0.15}, ON_PI2_RAW),
+}
+REACHED: dict[str, tuple[str, ...]] = {
+    "dt-ecn": ("mark forced", "accept forced", "drop overflow"),
+    "isred certain": ("mark early", "drop early", "rapid", "after idle time"),
+    "isred chance": ("drop early", "rapid", "after idle time"),
+    "isred gain": ("drop early", "rapid", "after idle time"),
+    "fn linear": ("mark early", "drop early", "accept early", "mark forced", "certain"),
+    "fn quadratic": ("drop early", "drop forced", "accelerating"),
+    "ared": ("drop early", "rises", "falls", "stays"),
+    "pie drop": ("drop early", "asleep", "roused"),
+    "pie ecn": ("drop early", "mark early", "accept early"),
+    "codel drop": ("at departure: drop forced", "count > 1"),
+    "codel ecn": ("at departure: mark forced", "at departure: drop forced", "at departure: accept forced"),
+    "pi2 drop": ("drop early", "asleep", "roused"),
+    "pi2 ecn": ("drop early", "mark early", "accept early", "overload"),
+}
+"""What a case must have met, by policy or case."""
+
+LINE: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
+    "drop-tail": ({}, {}),
+    "red": ({"min": 50_000, "max": 400_000, "ecn": True}, {}),
+    "dt-ecn": ({"utilisation": "5%"}, {}),
+    "isred": ({"min": 50_000, "max": 400_000, "ecn": True}, {}),
+    "fn": ({"ecn": True, "qopt": 20_000, "t": "50us"}, {}),
+    "ared": ({"min": 50_000, "max": 400_000, "ecn": True}, {"ARED_INTERVAL": 0}),
+    "pie": ({"ecn": True, "target": "20us", "burst": 0, "mark_ecnth": 1}, ON_PIE_RAW | {"PIE_INTERVAL": 0}),
+    "codel": ({"ecn": True, "target": "20us", "interval": "100us"}, {}),
+    "pi2": ({"target": "20us", "p_cmax": 1}, ON_PI2_RAW | {"PI2_INTERVAL": 0}),
+}
+"""A standing queue that the policy acts upon by marks, and with ticks as often as there can be."""
+
+__all__ = [
+    "CASES",
+    "Case",
+    "DROP",
+    "FASTEST",
+    "LINE",
+    "MARK",
+    "MODELS",
+    "Mismatch",
+    "Model",
+    "NAMES",
+    "ON_BYTES",
+    "ON_PACKETS",
+    "ON_PI2",
+    "ON_PI2_RAW",
+    "ON_PIE",
+    "ON_PIE_RAW",
+    "ON_RED",
+    "Place",
+    "REACHED",
+    "Record",
+    "Tick",
+    "cycle_of",
+]

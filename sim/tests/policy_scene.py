@@ -248,13 +248,10 @@ class Check:
         self.fresh = [False] * QUEUES
 
     def _record(self, row: npt.NDArray[np.uint32], seen: int) -> None:
-        kind = int(row[1]) >> 20 & 3
-        if kind == 2:
-            time = int(row[0]) | (int(row[1]) & 0xFFFF) << 32
-            state = tuple(int(w) for w in row[3:7])
-            self.ticks.append(
-                Tick(cycle_of(time), time, int(row[1]) >> 16 & 15, int(row[2]) >> 16 & 15, state, seen)  # type: ignore[arg-type]
-            )
+        told = weir.decode_trace(row.tolist())
+        if told.kind == "tick":
+            state: Any = told.state
+            self.ticks.append(Tick(cycle_of(told.time_ns), told.time_ns, told.queue, told.policy, state, seen))
         else:
             r = Record.decode(int.from_bytes(row.tobytes(), "little"), cycle_of, seen)
             (self.departures if r.departure else self.arrivals).append(r)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import weir
 from captures import EPOCH_NS, enhanced, interface, pcap, pcapng, section, small_rows
 from weir_sim import cli, native
 from weir_sim.replay import LINE_RATE, Options
@@ -295,15 +296,7 @@ def test_policies_lists_parameters_with_ranges_and_sources(capsys: pytest.Captur
     assert cli.main(["policies"]) == 0
     text = capsys.readouterr().out
     for words in (
-        "drop-tail:",
-        "red:",
-        "dt-ecn:",
-        "isred:",
-        "fn:",
-        "ared:",
-        "pie:",
-        "codel:",
-        "pi2:",
+        *(f"{policy.name}:" for policy in weir.policies()),
         "1us to 4s",
         "RFC 8289",
         "default 15ms",

@@ -206,6 +206,7 @@ def test_trace_is_decoded_as_libweir_does() -> None:
         assert int(ours["time_ns"]) == theirs.time_ns
         assert int(ours["seq"]) == theirs.number
         assert (int(ours["q_bytes"]), int(ours["length"])) == (theirs.bytes, theirs.length)
+        assert (int(ours["packets"]), bool(ours["exempt"])) == (theirs.members, theirs.exempt)
         if ours["kind"] == 0:
             assert float(ours["avg"]) == theirs.average
             assert float(ours["p"]) == theirs.p

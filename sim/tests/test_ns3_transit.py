@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import weir
 from golden.transit import ECT, rebuilt, unit
 from jumbo_frames import ipv4
 from ns3_programs import run
@@ -57,10 +58,9 @@ class Record:
     @classmethod
     def of(cls, line: str) -> Record:
         """From twelve words."""
-        w = [int(x) for x in line.split()]
-        return cls(
-            bool(w[1] >> 20 & 3), w[11], w[1] >> 22 & 3, w[1] >> 24 & 15, w[2] >> 22 & 511, (w[5] << 11 | w[6] >> 21) / 2**22, w[10],
-        )  # fmt: skip
+        r = weir.decode_trace([int(x) for x in line.split()])
+        action, cause = weir.trace_choices("action").index(r.action), weir.trace_choices("cause").index(r.cause)
+        return cls(r.kind == "departure", r.number, action, cause, r.members, r.average, r.idle_slots)
 
 
 def check(

@@ -11,67 +11,25 @@ import numpy as np
 import pytest
 
 from golden.policy_page import USERS
-from policy_models import MODELS, NAMES, cycle_of
+from policy_models import (
+    CASES,
+    LINE,
+    MODELS,
+    NAMES,
+    ON_BYTES,
+    ON_PACKETS,
+    ON_PI2,
+    ON_PI2_RAW,
+    ON_PIE,
+    ON_PIE_RAW,
+    ON_RED,
+    REACHED,
+    Case,
+    cycle_of,
+)
 from policy_scene import QUEUES, Check, Report, Scene
 from weir_sim import trace
 from weir_sim.frames import udp_frame
-
-FASTEST = 0x3FFFF
-"""MANTISSA of the largest gain, exponent 0: 238 per second, so that PIE and PI2 arrive within a millisecond"""
-
-BYTES: dict[str, Any] = {"limit_bytes": 60_000}
-RED: dict[str, Any] = BYTES | {
-    "min": 4_000, "max": 24_000, "probability": 0.2, "weight": 0.05, "bandwidth": "2Gbit", "gentle": True,
-}  # fmt: skip
-PACKETS: dict[str, Any] = {
-    "unit": "packets", "limit_packets": 60, "min": 4, "max": 30, "probability": 0.3, "weight": 0.1,
-    "bandwidth": "2Gbit", "avpkt": 500,
-}  # fmt: skip
-PIE: dict[str, Any] = BYTES | {"target": "20us", "tupdate": "12us", "burst": "40us", "mark_ecnth": 0.3}
-PIE_RAW = {"PIE_ALPHA": FASTEST, "PIE_BETA": FASTEST}
-PI2: dict[str, Any] = BYTES | {"target": "20us", "tupdate": "12us"}
-PI2_RAW = {"PI2_ALPHA": FASTEST, "PI2_BETA": FASTEST}
-CODEL: dict[str, Any] = BYTES | {"target": "20us", "interval": "60us"}
-FN: dict[str, Any] = BYTES | {"window": 64, "t": "50us", "qopt": 8_000}
-
-Case = tuple[str, dict[str, Any], dict[str, int]]
-CASES: dict[str, Case] = {
-    "dt-ecn bytes": ("dt-ecn", BYTES | {"utilisation": "30%"}, {}),
-    "dt-ecn packets": ("dt-ecn", {"unit": "packets", "limit_packets": 50, "utilisation": "30%"}, {}),
-    "isred certain": ("isred", RED | {"slope": "3e7", "ecn": True}, {}),
-    "isred chance": (
-        "isred",
-        PACKETS | {"slope": "1e5", "mode": "chance", "spread": "uniform-wait", "source": "q"},
-        {},
-    ),
-    "isred gain": ("isred", RED | {"slope": "1e7", "mode": "gain", "gain": 3, "bytemode": "after", "source": "q"}, {}),
-    "fn linear": ("fn", FN | {"ecn": True}, {}),
-    "fn quadratic": ("fn", FN | {"quadratic": True, "spread": "geometric", "bytemode": True, "window": 200}, {}),
-    "ared bytes": ("ared", RED | {"interval": "100us", "ecn": True}, {}),
-    "ared often": ("ared", PACKETS | {"top": 0.9, "bottom": 0.05, "alpha": 0.05, "beta": 0.7}, {"ARED_INTERVAL": 0}),
-    "pie drop": ("pie", PIE, PIE_RAW),
-    "pie ecn": ("pie", PIE | {"ecn": True, "bypass": 6_000}, PIE_RAW),
-    "codel drop": ("codel", CODEL, {}),
-    "codel ecn": ("codel", CODEL | {"ecn": True, "ce_threshold": "80us", "maxpacket": 500, "target": "40us"}, {}),
-    "pi2 drop": ("pi2", PI2 | {"ecn": False}, PI2_RAW),
-    "pi2 ecn": ("pi2", PI2 | {"p_cmax": 0.15}, PI2_RAW),
-}
-REACHED: dict[str, tuple[str, ...]] = {
-    "dt-ecn": ("mark forced", "accept forced", "drop overflow"),
-    "isred certain": ("mark early", "drop early", "rapid", "after idle time"),
-    "isred chance": ("drop early", "rapid", "after idle time"),
-    "isred gain": ("drop early", "rapid", "after idle time"),
-    "fn linear": ("mark early", "drop early", "accept early", "mark forced", "certain"),
-    "fn quadratic": ("drop early", "drop forced", "accelerating"),
-    "ared": ("drop early", "rises", "falls", "stays"),
-    "pie drop": ("drop early", "asleep", "roused"),
-    "pie ecn": ("drop early", "mark early", "accept early"),
-    "codel drop": ("at departure: drop forced", "count > 1"),
-    "codel ecn": ("at departure: mark forced", "at departure: drop forced", "at departure: accept forced"),
-    "pi2 drop": ("drop early", "asleep", "roused"),
-    "pi2 ecn": ("drop early", "mark early", "accept early", "overload"),
-}
-"""What a case must have met, by policy or case."""
 
 LOADS = (1.3, 1.3, 2.5, 0.6)
 RATE = 2e9
@@ -112,7 +70,7 @@ def test_decides_in_the_core_as_the_golden_model_does(case: str) -> None:
     reached(report, case, policy)
 
 
-COUPLED: dict[str, Any] = PI2 | {"p_cmax": 0.3, "coupling_factor": 2}
+COUPLED: dict[str, Any] = ON_PI2 | {"p_cmax": 0.3, "coupling_factor": 2}
 
 
 @pytest.mark.parametrize("classic", [0, 3])
@@ -121,8 +79,8 @@ def test_a_coupled_pair_decides_as_the_golden_model_does(classic: int) -> None:
     scene = Scene(40 + classic, RATE)
     low = 2 if classic == 0 else 1
     others = [q for q in range(QUEUES) if q not in (classic, low)]
-    scene.configure(low, "pi2", PI2_RAW, low_latency=True, coupled=classic, step_thresh="15us", **COUPLED)
-    scene.configure(classic, "pi2", PI2_RAW, coupled=low, **COUPLED)
+    scene.configure(low, "pi2", ON_PI2_RAW, low_latency=True, coupled=classic, step_thresh="15us", **COUPLED)
+    scene.configure(classic, "pi2", ON_PI2_RAW, coupled=low, **COUPLED)
     for queue, case in zip(others, ("codel ecn", "fn linear"), strict=True):
         name, natural, raw = CASES[case]
         scene.configure(queue, name, raw, **natural)
@@ -141,7 +99,7 @@ def test_ticks_of_two_engines_in_one_cycle_leave_two_records() -> None:
     scene = Scene(1, RATE)
     scene.configure(0, "ared", {"ARED_INTERVAL": 0}, **CASES["ared often"][1])
     for queue in (1, 2, 3):
-        scene.configure(queue, "pie", PIE_RAW | {"PIE_INTERVAL": 0}, **PIE)
+        scene.configure(queue, "pie", ON_PIE_RAW | {"PIE_INTERVAL": 0}, **ON_PIE)
     scene.traffic(1800, 1.5, RATE, idle=0)
     scene.finish()
 
@@ -162,8 +120,8 @@ def configure_at_random(scene: Scene, queue: int, policy: str) -> None:
     """A case of the policy, or plain drop-tail and RED, with drop from front or not."""
     rng = scene.rng
     cases: list[Case] = [c for c in CASES.values() if c[0] == policy]
-    cases += [("drop-tail", BYTES, {})] * (policy == "drop-tail")
-    cases += [("red", RED | {"ecn": True}, {}), ("red", PACKETS, {})] * (policy == "red")
+    cases += [("drop-tail", ON_BYTES, {})] * (policy == "drop-tail")
+    cases += [("red", ON_RED | {"ecn": True}, {}), ("red", ON_PACKETS, {})] * (policy == "red")
     name, natural, raw = rng.choice(cases)
     natural = natural | {"front": rng.random() < 0.5}
     if "limit_bytes" in natural:
@@ -301,8 +259,8 @@ def test_what_the_library_refuses_does_no_harm(policy: str, bit: int) -> None:
     assert raw
     if policy == "fn":
         raw["FN_WINDOW"] &= 0x1FFF  # no place in the part of another queue
-    scene.configure(0, policy, raw, **BYTES)
-    scene.configure(1, "red", **RED)
+    scene.configure(0, policy, raw, **ON_BYTES)
+    scene.configure(1, "red", **ON_RED)
     scene.traffic(500, 1.5, RATE, (0, 0, 1, 2))
     report = scene.finish()
     assert missing(scene) == scene.core.device.core_live().held_packets == 0
@@ -311,19 +269,6 @@ def test_what_the_library_refuses_does_no_harm(policy: str, bit: int) -> None:
 
 
 # ---- line rate
-
-LINE: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
-    "drop-tail": ({}, {}),
-    "red": ({"min": 50_000, "max": 400_000, "ecn": True}, {}),
-    "dt-ecn": ({"utilisation": "5%"}, {}),
-    "isred": ({"min": 50_000, "max": 400_000, "ecn": True}, {}),
-    "fn": ({"ecn": True, "qopt": 20_000, "t": "50us"}, {}),
-    "ared": ({"min": 50_000, "max": 400_000, "ecn": True}, {"ARED_INTERVAL": 0}),
-    "pie": ({"ecn": True, "target": "20us", "burst": 0, "mark_ecnth": 1}, PIE_RAW | {"PIE_INTERVAL": 0}),
-    "codel": ({"ecn": True, "target": "20us", "interval": "100us"}, {}),
-    "pi2": ({"target": "20us", "p_cmax": 1}, PI2_RAW | {"PI2_INTERVAL": 0}),
-}
-"""A standing queue that the policy acts upon by marks, and with ticks as often as there can be."""
 
 WIRE_64 = 84 * 0.8
 """ns of a 64-byte frame (60 without FCS) on the line: 14.88 Mpps"""

@@ -13,9 +13,9 @@ import pytest
 
 import weir
 from captures import EPOCH_NS, pcap
-from policy_models import NAMES
+from policy_models import CASES, NAMES, ON_BYTES, Case
 from policy_scene import QUEUES, Scene
-from test_policies import BYTES, CASES, LOADS, RATE, Case, gaps_of_a_burst, identity, missing
+from test_policies import LOADS, RATE, gaps_of_a_burst, identity, missing
 from weir.ctl.main import main as weirctl
 from weir_sim import Core, cli, native
 from weir_sim.core import BusError
@@ -31,7 +31,7 @@ BUILDS: dict[str, tuple[str, ...]] = {
 
 MAP = json.loads((native.root() / "build" / "rtl" / "weir_regs.json").read_text())
 NUMBERS = {policy.name: policy.id for policy in weir.policies()}
-PLAIN: Case = ("drop-tail", BYTES | {"limit_bytes": 8_000}, {})
+PLAIN: Case = ("drop-tail", ON_BYTES | {"limit_bytes": 8_000}, {})
 SHORT: Case = ("drop-tail", {"limit_bytes": 20_000, "front": True}, {})
 
 

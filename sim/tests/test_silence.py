@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from policy_models import ON_BYTES, ON_CODEL, ON_FN, ON_PI2, ON_PI2_RAW, ON_PIE, ON_PIE_RAW, ON_RED
 from policy_scene import Scene
-from test_policies import BYTES, CODEL, FN, PI2, PI2_RAW, PIE, PIE_RAW, RED
 from weir_sim import trace
 from weir_sim.frames import udp_frame
 
@@ -21,15 +21,15 @@ INTERVAL_NS = 60_000
 """CoDel's, in CODEL"""
 
 POLICIES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
-    "drop-tail": (BYTES, {}),
-    "dt-ecn": (BYTES | {"utilisation": "30%"}, {}),
-    "red": (RED | {"ecn": True}, {}),
-    "isred": (RED | {"slope": "3e7", "ecn": True}, {}),
-    "ared": (RED | {"interval": "100us", "ecn": True}, {}),
-    "fn": (FN | {"ecn": True}, {}),
-    "pie": (PIE, PIE_RAW),
-    "codel": (CODEL, {}),
-    "pi2": (PI2 | {"ecn": False}, PI2_RAW),
+    "drop-tail": (ON_BYTES, {}),
+    "dt-ecn": (ON_BYTES | {"utilisation": "30%"}, {}),
+    "red": (ON_RED | {"ecn": True}, {}),
+    "isred": (ON_RED | {"slope": "3e7", "ecn": True}, {}),
+    "ared": (ON_RED | {"interval": "100us", "ecn": True}, {}),
+    "fn": (ON_FN | {"ecn": True}, {}),
+    "pie": (ON_PIE, ON_PIE_RAW),
+    "codel": (ON_CODEL, {}),
+    "pi2": (ON_PI2 | {"ecn": False}, ON_PI2_RAW),
 }
 DROPS, MARKS = trace.DROP, trace.MARK
 

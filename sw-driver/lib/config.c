@@ -26,23 +26,23 @@ static int unknown_key(int policy, const char *name)
 }
 
 /* Tells the policy, its base first, which parameter has been named. */
-static void tell(const struct weir_policy_ops *ops, struct weir_queue_config *config, const char *name)
+static void tell(const struct weir_policy_entry *entry, struct weir_queue_config *config, const char *name)
 {
-	if (ops->base)
-		tell(ops->base, config, name);
-	if (ops->named)
-		ops->named(config, name);
+	if (entry->base)
+		tell(entry->base, config, name);
+	if (entry->ops->named)
+		entry->ops->named(config, name);
 }
 
 int weir_queue_set(struct weir_queue_config *config, const char *name, const char *text)
 {
-	const struct weir_policy_ops *ops = weir_policy_of(config->policy);
+	const struct weir_policy_entry *entry = weir_policy_of(config->policy);
 	const struct weir_row *row;
 	double value = 1;
 	bool suffix = false;
 	int status = WEIR_OK;
 
-	if (!ops)
+	if (!entry)
 		return weir_no_policy(config->policy);
 	row = weir_row_of(config->policy, name);
 	if (!row)
@@ -65,7 +65,7 @@ int weir_queue_set(struct weir_queue_config *config, const char *name, const cha
 	}
 	config->in_bytes = suffix ? config->in_bytes | row->in_bytes : config->in_bytes & ~row->in_bytes;
 	weir_set_row(config, row, value);
-	tell(ops, config, row->parameter.name);
+	tell(entry, config, row->parameter.name);
 	return WEIR_OK;
 }
 
@@ -129,26 +129,26 @@ int weir_check_parameter(const struct weir_capabilities *caps, const struct weir
 	return check_row(caps, config, weir_row_of(config->policy, name));
 }
 
-static int check_built(const struct weir_capabilities *caps, const struct weir_policy_ops *ops)
+static int check_built(const struct weir_capabilities *caps, const struct weir_policy_entry *entry)
 {
 	const struct weir_policy_info *info;
 	char built[200] = "";
 	size_t used = 0;
 
-	if (caps->features >> ops->info.id & 1)
+	if (caps->features >> entry->info.id & 1)
 		return WEIR_OK;
 	for (size_t i = 0; (info = weir_policy_at(i)); i++)
 		if (caps->features >> info->id & 1)
 			used += (size_t)snprintf(built + used, sizeof(built) - used, "%s%s", used ? ", " : "", info->name);
-	return weir_fail(WEIR_E_UNSUPPORTED, "policy %s is not built into this core; choose one of %s", ops->info.name,
+	return weir_fail(WEIR_E_UNSUPPORTED, "policy %s is not built into this core; choose one of %s", entry->info.name,
 			 built);
 }
 
 int weir_check_common(const struct weir_capabilities *caps, const struct weir_queue_config *config)
 {
-	const struct weir_policy_ops *ops = weir_policy_of(config->policy);
+	const struct weir_policy_entry *entry = weir_policy_of(config->policy);
 	const struct weir_row *row;
-	int status = ops ? check_built(caps, ops) : weir_no_policy(config->policy);
+	int status = entry ? check_built(caps, entry) : weir_no_policy(config->policy);
 
 	/* the common rows come first, and end where drop-tail's do */
 	for (size_t i = 0; !status && (row = weir_row_at(WEIR_POLICY_DROP_TAIL, i)); i++)
@@ -156,14 +156,14 @@ int weir_check_common(const struct weir_capabilities *caps, const struct weir_qu
 	return status;
 }
 
-static int check_policy(const struct weir_capabilities *caps, const struct weir_policy_ops *ops,
+static int check_policy(const struct weir_capabilities *caps, const struct weir_policy_entry *entry,
 			const struct weir_queue_config *config)
 {
-	int status = ops->base ? check_policy(caps, ops->base, config) : WEIR_OK;
+	int status = entry->base ? check_policy(caps, entry->base, config) : WEIR_OK;
 
-	for (size_t i = 0; i < ops->row_count && !status; i++)
-		status = check_row(caps, config, &ops->rows[i]);
-	return status || !ops->check ? status : ops->check(caps, config);
+	for (size_t i = 0; i < entry->row_count && !status; i++)
+		status = check_row(caps, config, &entry->rows[i]);
+	return status || !entry->ops->check ? status : entry->ops->check(caps, config);
 }
 
 int weir_config_check(const struct weir_capabilities *caps, const struct weir_queue_config *config)
@@ -200,21 +200,21 @@ static void fill_from_table(struct weir_queue_config *config)
 			weir_set_row(config, row, value);
 }
 
-static int complete_policy(const struct weir_capabilities *caps, const struct weir_policy_ops *ops,
+static int complete_policy(const struct weir_capabilities *caps, const struct weir_policy_entry *entry,
 			   struct weir_queue_config *config)
 {
-	int status = ops->base ? complete_policy(caps, ops->base, config) : WEIR_OK;
+	int status = entry->base ? complete_policy(caps, entry->base, config) : WEIR_OK;
 
-	return status || !ops->complete ? status : ops->complete(caps, config);
+	return status || !entry->ops->complete ? status : entry->ops->complete(caps, config);
 }
 
 int weir_config_complete(const struct weir_capabilities *caps, struct weir_queue_config *config)
 {
-	const struct weir_policy_ops *ops = weir_policy_of(config->policy);
+	const struct weir_policy_entry *entry = weir_policy_of(config->policy);
 	struct weir_queue_config c = *config;
 	int status;
 
-	if (!ops)
+	if (!entry)
 		return weir_no_policy(config->policy);
 	fill_from_table(&c);
 	if (c.in_bytes & WEIR_IN_BYTES_RESERVE) {
@@ -227,7 +227,7 @@ int weir_config_complete(const struct weir_capabilities *caps, struct weir_queue
 	}
 	weir_fill(&c.limit_bytes, weir_buffer_bytes(caps));
 	weir_fill(&c.limit_packets, caps->descriptors);
-	status = complete_policy(caps, ops, &c);
+	status = complete_policy(caps, entry, &c);
 	if (!status)
 		*config = c;
 	return status;

@@ -2,7 +2,7 @@
  * docs/modules and docs/policy-registers.md, error bounds those of docs/libweir.md. What belongs to one policy is in
  * policy_<name>.c. */
 #include "internal.h"
-#include "registers_policies.h"
+#include "weir_regs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -213,15 +213,15 @@ double weir_from_gain_word(uint32_t word)
 
 /* ---- queues -------------------------------------------------------------------------------------------- */
 
-static void add_words(const struct weir_policy_ops *ops, struct weir_queue_registers *r)
+static void add_words(const struct weir_policy_entry *entry, struct weir_queue_registers *r)
 {
-	if (ops->base)
-		add_words(ops->base, r);
-	for (size_t i = 0; i < ops->word_count && r->count < WEIR_QUEUE_WORDS; i++)
-		r->words[r->count++] = (struct weir_word){ ops->words[i].name, ops->words[i].offset, 0 };
+	if (entry->base)
+		add_words(entry->base, r);
+	for (size_t i = 0; i < entry->word_count && r->count < WEIR_QUEUE_WORDS; i++)
+		r->words[r->count++] = (struct weir_word){ entry->words[i].name, entry->words[i].offset, 0 };
 }
 
-void weir_registers_of(const struct weir_policy_ops *ops, struct weir_queue_registers *r)
+void weir_registers_of(const struct weir_policy_entry *entry, struct weir_queue_registers *r)
 {
 	static const struct weir_register_name common[] = {
 		{ "POLICY", WEIR_Q_POLICY },
@@ -230,12 +230,12 @@ void weir_registers_of(const struct weir_policy_ops *ops, struct weir_queue_regi
 		{ "RESERVE_CELLS", WEIR_Q_RESERVE_CELLS },
 		{ "QUANTUM", WEIR_Q_QUANTUM },
 	};
-	const struct weir_policy_ops every = { WEIR_WORDS(common) };
+	const struct weir_policy_entry every = { WEIR_WORDS(common) };
 
 	memset(r, 0, sizeof(*r));
 	add_words(&every, r);
-	add_words(ops, r);
-	weir_put(r, WEIR_Q_POLICY, WEIR_FIELD(WEIR_Q_POLICY_POLICY, ops->info.id));
+	add_words(entry, r);
+	weir_put(r, WEIR_Q_POLICY, WEIR_FIELD(WEIR_Q_POLICY_POLICY, entry->info.id));
 }
 
 void weir_put(struct weir_queue_registers *r, uint32_t offset, uint32_t value)
@@ -253,27 +253,27 @@ uint32_t weir_take(const struct weir_queue_registers *r, uint32_t offset)
 	return 0;
 }
 
-static void convert_policy(const struct weir_policy_ops *ops, const struct weir_queue_config *c,
+static void convert_policy(const struct weir_policy_entry *entry, const struct weir_queue_config *c,
 			   struct weir_queue_registers *r)
 {
-	if (ops->base)
-		convert_policy(ops->base, c, r);
-	if (ops->convert)
-		ops->convert(c, r);
+	if (entry->base)
+		convert_policy(entry->base, c, r);
+	if (entry->ops->convert)
+		entry->ops->convert(c, r);
 }
 
 int weir_convert_queue(const struct weir_capabilities *caps, const struct weir_queue_config *config,
 		       struct weir_queue_registers *registers)
 {
 	struct weir_queue_config c = *config;
-	const struct weir_policy_ops *ops = weir_policy_of(c.policy);
+	const struct weir_policy_entry *entry = weir_policy_of(c.policy);
 	int status = weir_config_complete(caps, &c);
 
 	if (!status)
 		status = weir_config_check(caps, &c);
 	if (status)
 		return status;
-	weir_registers_of(ops, registers);
+	weir_registers_of(entry, registers);
 	weir_put(registers, WEIR_Q_POLICY,
 		 WEIR_FIELD(WEIR_Q_POLICY_POLICY, c.policy) | WEIR_FIELD(WEIR_Q_POLICY_UNIT, c.unit) |
 			 WEIR_FIELD(WEIR_Q_POLICY_DROP_FRONT, c.front) | WEIR_FIELD(WEIR_Q_POLICY_STRICT, c.strict));
@@ -281,17 +281,17 @@ int weir_convert_queue(const struct weir_capabilities *caps, const struct weir_q
 	weir_put(registers, WEIR_Q_LIMIT_PACKETS, (uint32_t)c.limit_packets);
 	weir_put(registers, WEIR_Q_RESERVE_CELLS, (uint32_t)c.reserve);
 	weir_put(registers, WEIR_Q_QUANTUM, (uint32_t)c.quantum);
-	convert_policy(ops, &c, registers);
+	convert_policy(entry, &c, registers);
 	return WEIR_OK;
 }
 
-static void convert_policy_back(const struct weir_capabilities *caps, const struct weir_policy_ops *ops,
+static void convert_policy_back(const struct weir_capabilities *caps, const struct weir_policy_entry *entry,
 				const struct weir_queue_registers *r, struct weir_queue_config *c)
 {
-	if (ops->base)
-		convert_policy_back(caps, ops->base, r, c);
-	if (ops->convert_back)
-		ops->convert_back(caps, r, c);
+	if (entry->base)
+		convert_policy_back(caps, entry->base, r, c);
+	if (entry->ops->convert_back)
+		entry->ops->convert_back(caps, r, c);
 }
 
 int weir_convert_queue_back(const struct weir_capabilities *caps, const struct weir_queue_registers *registers,

@@ -2,7 +2,7 @@
 #ifndef WEIR_DEVICE_H
 #define WEIR_DEVICE_H
 
-#include "registers_policies.h"
+#include "weir_regs.h"
 #include "transport.h"
 
 #include <pthread.h>

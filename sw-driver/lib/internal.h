@@ -33,15 +33,8 @@ struct weir_text weir_did_you_mean(const struct weir_guess *guess);
 
 /* ---- parameters ---------------------------------------------------------------------------------------- */
 
-/* Bits of weir_queue_config.in_bytes and .named. */
-enum weir_in_bytes {
-	WEIR_IN_BYTES_RESERVE = 1,
-	WEIR_IN_BYTES_MIN = 2,
-	WEIR_IN_BYTES_MAX = 4,
-	WEIR_IN_BYTES_LOW = 8,
-	WEIR_IN_BYTES_HIGH = 16,
-	WEIR_IN_BYTES_THRESHOLD = 32
-};
+/* Bits of weir_queue_config.in_bytes, of which those of policies follow, and of .named. */
+enum weir_in_bytes { WEIR_IN_BYTES_RESERVE = 1 };
 enum weir_named { WEIR_NAMED_WEIGHT = 1, WEIR_NAMED_THRESHOLD = 2 };
 
 /* What narrows a range on a device. */
@@ -74,15 +67,8 @@ struct weir_register_name {
 
 struct weir;
 
-/* A policy. Parameters and registers of `base` belong to it too, and the functions of `base` come first. Every
- * function may be missing. */
+/* What a policy computes. Every function may be missing. */
 struct weir_policy_ops {
-	struct weir_policy_info info;
-	const struct weir_policy_ops *base;
-	const struct weir_row *rows;
-	size_t row_count;
-	const struct weir_register_name *words;
-	size_t word_count;
 	/* a parameter has been set by name: what this means for others */
 	void (*named)(struct weir_queue_config *config, const char *name);
 	/* derives what is still unset when the defaults of the table have been filled in */
@@ -101,11 +87,27 @@ struct weir_policy_ops {
 #define WEIR_ROWS(list) .rows = (list), .row_count = WEIR_LENGTH(list)
 #define WEIR_WORDS(list) .words = (list), .word_count = WEIR_LENGTH(list)
 
-extern const struct weir_policy_ops weir_policy_drop_tail, weir_policy_red, weir_policy_dt_ecn, weir_policy_isred,
-	weir_policy_fn, weir_policy_ared, weir_policy_pie, weir_policy_codel, weir_policy_pi2;
+/* A policy. Parameters and registers of `base` belong to it too, and the functions of `base` come first. */
+struct weir_policy_entry {
+	struct weir_policy_info info;
+	const struct weir_policy_entry *base;
+	const struct weir_row *rows;
+	size_t row_count;
+	const struct weir_register_name *words;
+	size_t word_count;
+	const struct weir_policy_ops *ops;
+	const struct weir_trace_field *state; /* of its ticks */
+	size_t state_count;
+};
+
+/* Every policy in order of number, and the fields of trace records: weir_policies.c, generated from their declarations in Scala. */
+extern const struct weir_policy_entry weir_policies[];
+extern const size_t weir_policy_count;
+extern const struct weir_trace_field weir_trace_fields[];
+extern const size_t weir_trace_field_count;
 
 /* The policy of that number; NULL if there is none, weir_no_policy() is the message then. */
-const struct weir_policy_ops *weir_policy_of(int policy);
+const struct weir_policy_entry *weir_policy_of(int policy);
 int weir_no_policy(int policy);
 
 /* Row i of a policy: common ones, then those of its base, then its own; NULL after the last. */
@@ -147,7 +149,7 @@ int weir_parse_text(const struct weir_parameter *parameter, const char *text, do
 /* ---- fixed point --------------------------------------------------------------------------------------- */
 
 /* The words of a policy, all 0 but the policy. */
-void weir_registers_of(const struct weir_policy_ops *ops, struct weir_queue_registers *registers);
+void weir_registers_of(const struct weir_policy_entry *entry, struct weir_queue_registers *registers);
 /* A word that the policy has. */
 void weir_put(struct weir_queue_registers *registers, uint32_t offset, uint32_t value);
 /* A word; 0 if the policy has no such. */
@@ -178,6 +180,12 @@ double weir_settle(double value, double min, double max);
 double weir_shortest(double value, uint32_t word, uint32_t (*to_word)(double value));
 /* The same for whatever `fits` says of a number and what is known of it; `value` if nothing shorter fits. */
 double weir_shortest_that(double value, bool (*fits)(double value, const void *known), const void *known);
+
+/* MANTISSA and EXPONENT stand in every register that has them where RED_SLOPE has them. */
+#define WEIR_SCALED_MANTISSA_SHIFT WEIR_Q_RED_SLOPE_MANTISSA_SHIFT
+#define WEIR_SCALED_MANTISSA_MASK WEIR_Q_RED_SLOPE_MANTISSA_MASK
+#define WEIR_SCALED_EXPONENT_SHIFT WEIR_Q_RED_SLOPE_EXPONENT_SHIFT
+#define WEIR_SCALED_EXPONENT_MASK WEIR_Q_RED_SLOPE_EXPONENT_MASK
 
 #define WEIR_FIELD(name, value) ((uint32_t)(value) << name##_SHIFT)
 #define WEIR_TAKE(name, word) ((word) >> name##_SHIFT & name##_MASK)

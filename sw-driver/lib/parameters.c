@@ -53,28 +53,28 @@ static const struct weir_row shaper[] = {
 };
 
 /* Row i of a policy and its bases; counts i down by what it passes. */
-static const struct weir_row *own_row(const struct weir_policy_ops *ops, size_t *i)
+static const struct weir_row *own_row(const struct weir_policy_entry *entry, size_t *i)
 {
-	const struct weir_row *row = ops->base ? own_row(ops->base, i) : NULL;
+	const struct weir_row *row = entry->base ? own_row(entry->base, i) : NULL;
 
 	if (row)
 		return row;
-	if (*i < ops->row_count)
-		return &ops->rows[*i];
-	*i -= ops->row_count;
+	if (*i < entry->row_count)
+		return &entry->rows[*i];
+	*i -= entry->row_count;
 	return NULL;
 }
 
 const struct weir_row *weir_row_at(int policy, size_t i)
 {
-	const struct weir_policy_ops *ops = weir_policy_of(policy);
+	const struct weir_policy_entry *entry = weir_policy_of(policy);
 
-	if (!ops)
+	if (!entry)
 		return NULL;
 	if (i < WEIR_LENGTH(common))
 		return &common[i];
 	i -= WEIR_LENGTH(common);
-	return own_row(ops, &i);
+	return own_row(entry, &i);
 }
 
 const struct weir_parameter *weir_parameter_at(int policy, size_t i)

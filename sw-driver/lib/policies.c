@@ -7,19 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* In order of their numbers. */
-static const struct weir_policy_ops *const policies[] = {
-	&weir_policy_drop_tail,
-	&weir_policy_red,
-	&weir_policy_dt_ecn,
-	&weir_policy_isred,
-	&weir_policy_fn,
-	&weir_policy_ared,
-	&weir_policy_pie,
-	&weir_policy_codel,
-	&weir_policy_pi2,
-};
-
 /* Other names; `flag` is the parameter that such a name turns on. */
 static const struct {
 	const char *name;
@@ -68,22 +55,22 @@ static const char *instead_of(const char *name)
 
 const struct weir_policy_info *weir_policy_at(size_t i)
 {
-	return i < WEIR_LENGTH(policies) ? &policies[i]->info : NULL;
+	return i < weir_policy_count ? &weir_policies[i].info : NULL;
 }
 
-const struct weir_policy_ops *weir_policy_of(int policy)
+const struct weir_policy_entry *weir_policy_of(int policy)
 {
-	for (size_t i = 0; i < WEIR_LENGTH(policies); i++)
-		if (policies[i]->info.id == policy)
-			return policies[i];
+	for (size_t i = 0; i < weir_policy_count; i++)
+		if (weir_policies[i].info.id == policy)
+			return &weir_policies[i];
 	return NULL;
 }
 
 int weir_no_policy(int policy)
 {
 	return weir_fail(WEIR_E_UNKNOWN, "policy number %d is not known; 0 is %s, %d is %s, the last", policy,
-			 policies[0]->info.name, policies[WEIR_LENGTH(policies) - 1]->info.id,
-			 policies[WEIR_LENGTH(policies) - 1]->info.name);
+			 weir_policies[0].info.name, weir_policies[weir_policy_count - 1].info.id,
+			 weir_policies[weir_policy_count - 1].info.name);
 }
 
 /* The policy of a name or alias, and the flag that it turns on. */
@@ -97,12 +84,12 @@ static int by_name(const char *name, const char **flag)
 	*flag = NULL;
 	if (!name)
 		name = "";
-	for (size_t i = 0; i < WEIR_LENGTH(policies); i++) {
-		if (!strcasecmp(name, policies[i]->info.name))
-			return policies[i]->info.id;
-		weir_consider(&guess, name, policies[i]->info.name);
+	for (size_t i = 0; i < weir_policy_count; i++) {
+		if (!strcasecmp(name, weir_policies[i].info.name))
+			return weir_policies[i].info.id;
+		weir_consider(&guess, name, weir_policies[i].info.name);
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
-					 policies[i]->info.name);
+					 weir_policies[i].info.name);
 	}
 	for (size_t i = 0; i < WEIR_LENGTH(aliases); i++) {
 		if (!strcasecmp(name, aliases[i].name)) {
@@ -132,10 +119,10 @@ int weir_queue_defaults(int policy, struct weir_queue_config *config)
 		return weir_no_policy(policy);
 	memset(config, 0, sizeof(*config));
 	config->policy = policy;
-	for (size_t p = 0; p < WEIR_LENGTH(policies); p++) {
+	for (size_t p = 0; p < weir_policy_count; p++) {
 		const struct weir_row *row;
 
-		for (size_t i = 0; (row = weir_row_at(policies[p]->info.id, i)); i++)
+		for (size_t i = 0; (row = weir_row_at(weir_policies[p].info.id, i)); i++)
 			weir_set_row(config, row, NAN);
 	}
 	return WEIR_OK;

@@ -1,46 +1,12 @@
 /* ARED, Adaptive RED (Floyd, Gummadi, Shenker 2001): max_p follows the average. */
 #include "internal.h"
-#include "registers_policies.h"
+#include "weir_regs.h"
 
 #include <math.h>
 
-#define MOST_BYTES 2097151.0
-#define MOST_TIME 4e6 /* us; registers have 32 bits of ns */
 #define LOW_SHARE 0.4
 #define HIGH_SHARE 0.6
 #define BAND_ONE 131072.0 /* 2^17 */
-
-static const struct weir_row rows[] = {
-	{ .parameter = { "interval", "us", WEIR_KIND_TIME, 100, MOST_TIME, "500ms", NULL, "Floyd 2001 interval, tc-red",
-			 "time from one change of max_p to the next" },
-	  .offset = WEIR_AT(ared.interval), .advice = "Floyd's is 500ms" },
-	{ .parameter = { "low", "queue unit", WEIR_KIND_AMOUNT, 0, MOST_BYTES, "min+0.4*(max-min)", NULL,
-			 "Floyd 2001 target", "average below which max_p falls" },
-	  .offset = WEIR_AT(ared.low), .span = WEIR_SPAN_BUFFER, .in_bytes = WEIR_IN_BYTES_LOW,
-	  .advice = "it is between min and high" },
-	{ .parameter = { "high", "queue unit", WEIR_KIND_AMOUNT, 0, MOST_BYTES, "min+0.6*(max-min)", NULL,
-			 "Floyd 2001 target", "average above which max_p rises" },
-	  .offset = WEIR_AT(ared.high), .span = WEIR_SPAN_BUFFER, .in_bytes = WEIR_IN_BYTES_HIGH,
-	  .advice = "it is between low and max" },
-	{ .parameter = { "bottom", "", WEIR_KIND_NUMBER, 1e-6, 1, "0.01", NULL, "ns-2 bottom_", "least max_p" },
-	  .offset = WEIR_AT(ared.bottom), .advice = "Floyd's is 0.01" },
-	{ .parameter = { "top", "", WEIR_KIND_NUMBER, 1e-6, 1, "0.5", NULL, "ns-2 top_", "largest max_p" },
-	  .offset = WEIR_AT(ared.top), .advice = "Floyd's is 0.5" },
-	{ .parameter = { "alpha", "", WEIR_KIND_NUMBER, 0, 1, "0.01", NULL, "Floyd 2001 alpha, ns-2 alpha_",
-			 "max_p rises by this, or by max_p/4 if that is less" },
-	  .offset = WEIR_AT(ared.alpha), .advice = "Floyd's is 0.01" },
-	{ .parameter = { "beta", "", WEIR_KIND_NUMBER, 0, 1, "0.9", NULL, "Floyd 2001 beta, ns-2 beta_",
-			 "max_p falls to this share of itself" },
-	  .offset = WEIR_AT(ared.beta), .advice = "Floyd's is 0.9" },
-};
-
-static const struct weir_register_name words[] = {
-	{ "ARED_INTERVAL", WEIR_Q_ARED_INTERVAL }, { "ARED_LOW", WEIR_Q_ARED_LOW },
-	{ "ARED_HIGH", WEIR_Q_ARED_HIGH },         { "ARED_BOTTOM", WEIR_Q_ARED_BOTTOM },
-	{ "ARED_TOP", WEIR_Q_ARED_TOP },           { "ARED_INCREASE", WEIR_Q_ARED_INCREASE },
-	{ "ARED_DECREASE", WEIR_Q_ARED_DECREASE }, { "ARED_BAND", WEIR_Q_ARED_BAND },
-	{ "ARED_GENTLE", WEIR_Q_ARED_GENTLE },
-};
 
 static int complete(const struct weir_capabilities *caps, struct weir_queue_config *config)
 {
@@ -113,11 +79,6 @@ static void convert_back(const struct weir_capabilities *caps, const struct weir
 }
 
 const struct weir_policy_ops weir_policy_ared = {
-	.info = { WEIR_POLICY_ARED, "ared", "adaptive RED: max_p follows the average; also red with adaptive",
-		  "Floyd, Gummadi, Shenker 2001; tc-red(8) adaptive" },
-	.base = &weir_policy_red,
-	WEIR_ROWS(rows),
-	WEIR_WORDS(words),
 	.complete = complete,
 	.check = check,
 	.convert = convert,

@@ -1,13 +1,11 @@
 /* FN, Fast Congestion Notification: a probability from the rate over the last packets and the queue's distance from
  * its target. */
 #include "device.h"
-#include "registers_policies.h"
+#include "weir_regs.h"
 
 #include <math.h>
 
 #define POOL 4096U    /* entries of all queues' windows together */
-#define MOST_TIME 4e6 /* us */
-#define MOST_BYTES 2097151.0
 #define T_BIAS 32       /* of the exponent of FN_T; FN_HALF_T2 has none */
 #define MEAN_ONE 1048576.0 /* 2^20 */
 #define ROOM_ONE 16.0      /* of bytes with 4 fraction bits */
@@ -16,37 +14,6 @@
 #define LEAST_CAPACITY 1e3
 #define MOST_CAPACITY 100e9
 #define DEFAULT_QOPT (1.0 / 16) /* of the limit, as in the paper */
-
-static const struct weir_row rows[] = {
-	{ .parameter = { "window", "packets", WEIR_KIND_COUNT, 1, POOL, "1024", NULL, "FN Ws",
-			 "arrivals over which the rate is taken; the queues' windows share 4096" },
-	  .offset = WEIR_AT(fn.window), .whole = true, .advice = "the queues' windows share 4096" },
-	{ .parameter = { "t", "us", WEIR_KIND_TIME, 1, MOST_TIME, "27ms", NULL, "FN T",
-			 "time constant, in which the queue is to reach qopt" },
-	  .offset = WEIR_AT(fn.t), .advice = "the paper has 1ms to 1.728s" },
-	{ .parameter = { "qopt", "bytes", WEIR_KIND_SIZE, 0, MOST_BYTES, "limit_bytes/16", NULL, "FN Qopt",
-			 "queue that is aimed at" },
-	  .offset = WEIR_AT(fn.qopt), .span = WEIR_SPAN_BUFFER, .advice = "it fits the buffer" },
-	{ .parameter = { "capacity", "bit/s", WEIR_KIND_RATE, LEAST_CAPACITY, MOST_CAPACITY, "the link's rate", NULL, "FN mu",
-			 "rate at which the queue empties" },
-	  .offset = WEIR_AT(fn.capacity), .advice = "give the rate at which the queue empties" },
-	{ .parameter = { "mean", "bytes", WEIR_KIND_SIZE, 16, 9216, "1514", NULL, "FN MaxPacketSize",
-			 "packet length that has the probability itself in byte mode" },
-	  .offset = WEIR_AT(fn.mean), .whole = true, .advice = "give the longest usual frame" },
-	WEIR_FLAG_ROW("quadratic", fn.quadratic, "off", "FN; its form is ours", "count with the rate's change as well"),
-	{ .parameter = { "spread", "", WEIR_KIND_CHOICE, 0, 1, "uniform", "geometric|uniform", "FN uniform mode",
-			 "how selected packets are spread" },
-	  .offset = WEIR_AT(fn.spread) },
-	WEIR_FLAG_ROW("bytemode", fn.bytemode, "off", "FN byte mode; RFC 7141 advises off",
-		      "scale the probability by length/mean"),
-	WEIR_FLAG_ROW("ecn", fn.ecn, "off", "FN", "mark ECT packets instead of dropping them"),
-};
-
-static const struct weir_register_name words[] = {
-	{ "FN_CTRL", WEIR_Q_FN_CTRL },       { "FN_WINDOW", WEIR_Q_FN_WINDOW },   { "FN_T", WEIR_Q_FN_T },
-	{ "FN_ROOM_LO", WEIR_Q_FN_ROOM_LO }, { "FN_ROOM_HI", WEIR_Q_FN_ROOM_HI }, { "FN_MEAN", WEIR_Q_FN_MEAN },
-	{ "FN_HALF_T2", WEIR_Q_FN_HALF_T2 }, { "FN_QOPT", WEIR_Q_FN_QOPT },
-};
 
 static uint32_t t_word(double microseconds)
 {
@@ -241,10 +208,6 @@ static int place(struct weir *w, unsigned int queue, struct weir_queue_registers
 }
 
 const struct weir_policy_ops weir_policy_fn = {
-	.info = { WEIR_POLICY_FN, "fn", "fast congestion notification: by the rate of the last arrivals and the queue",
-		  "FN (APCC 2009)" },
-	WEIR_ROWS(rows),
-	WEIR_WORDS(words),
 	.complete = complete,
 	.check = check,
 	.convert = convert,

@@ -1,32 +1,11 @@
 /* ISRED: RED that acts earlier while the average, or the queue, rises faster than a slope. */
 #include "internal.h"
-#include "registers_policies.h"
+#include "weir_regs.h"
 
 #include <math.h>
 
 #define SLOPE_PER_S 4.096e-6 /* 2^12 queue units a ns, of queue units a second */
 #define DEFAULT_SLOPE 0.8    /* limits a second */
-
-static const struct weir_row rows[] = {
-	{ .parameter = { "slope", "queue unit/s", WEIR_KIND_NUMBER, 0.001, 1e10, "0.8*limit", NULL, "ISRED",
-			 "rise a second from which arrivals between min and max are treated by `mode`" },
-	  .offset = WEIR_AT(isred.slope), .advice = "give queue units a second, e.g. 0.8 times the limit" },
-	{ .parameter = { "mode", "", WEIR_KIND_CHOICE, 0, 2, "certain", "certain|chance|gain", "Weir (edrop of ISRED)",
-			 "what a rapid rise does: drop or mark; RED's chance without the wait; min(1, gain*p_b)" },
-	  .offset = WEIR_AT(isred.mode) },
-	{ .parameter = { "gain", "", WEIR_KIND_NUMBER, 0.001, 1000, "2", NULL, "Weir (edrop of ISRED)",
-			 "factor of RED's chance in mode gain" },
-	  .offset = WEIR_AT(isred.gain), .advice = "it is a factor of RED's chance, e.g. 2" },
-	{ .parameter = { "source", "", WEIR_KIND_CHOICE, 0, 1, "avg", "avg|q", "Weir",
-			 "whose rise is taken: the average's or the queue's" },
-	  .offset = WEIR_AT(isred.source) },
-};
-
-static const struct weir_register_name words[] = {
-	{ "ISRED_CTRL", WEIR_Q_ISRED_CTRL },
-	{ "ISRED_SLOPE", WEIR_Q_ISRED_SLOPE },
-	{ "ISRED_GAIN", WEIR_Q_ISRED_GAIN },
-};
 
 static uint32_t slope_word(double slope)
 {
@@ -64,11 +43,6 @@ static void convert_back(const struct weir_capabilities *caps, const struct weir
 }
 
 const struct weir_policy_ops weir_policy_isred = {
-	.info = { WEIR_POLICY_ISRED, "isred", "input-sensitive RED: acts earlier while the average rises fast",
-		  "ISRED; its edrop() is ours" },
-	.base = &weir_policy_red,
-	WEIR_ROWS(rows),
-	WEIR_WORDS(words),
 	.complete = complete,
 	.convert = convert,
 	.convert_back = convert_back,

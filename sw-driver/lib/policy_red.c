@@ -1,6 +1,6 @@
 /* RED (Floyd & Jacobson 1993; tc-red(8); ns-2.35 red.cc). Formats: docs/modules/ewma.md and red.md. */
 #include "internal.h"
-#include "registers_policies.h"
+#include "weir_regs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,70 +11,11 @@
 #define LEAST_WEIGHT 0x1p-16
 /* The narrowest band: the slopes' mantissas and tc's own smallest step end here. */
 #define NARROWEST_BAND 1.0
-#define MOST_BYTES 2097151.0
 #define LEAST_BANDWIDTH 1e3
 #define MOST_BANDWIDTH 100e9
 #define SLOPE_ONE 131072.0 /* 2^17 */
 #define MEAN_ONE 1048576.0 /* 2^20 */
 #define BIT_NS_PER_BYTE 8e9 /* bit/s * ns a byte */
-
-static const struct weir_row rows[] = {
-	{ .parameter = { "min", "queue unit", WEIR_KIND_AMOUNT, 0, MOST_BYTES, "max/3", NULL, "tc-red min, ns-2 thresh_",
-			 "average above which packets are selected by chance" },
-	  .offset = WEIR_AT(red.min), .span = WEIR_SPAN_BUFFER, .in_bytes = WEIR_IN_BYTES_MIN, .advice = "it is not above max" },
-	{ .parameter = { "max", "queue unit", WEIR_KIND_AMOUNT, 1, MOST_BYTES, "3*min, or limit/4", NULL,
-			 "tc-red max, ns-2 maxthresh_",
-			 "average at which the chance is `probability`; above it, certain or gentle" },
-	  .offset = WEIR_AT(red.max), .span = WEIR_SPAN_BUFFER, .in_bytes = WEIR_IN_BYTES_MAX,
-	  .advice = "the buffer holds no more; without a max it is 3*min" },
-	{ .parameter = { "probability", "", WEIR_KIND_NUMBER, 1e-6, 1, "0.02", NULL, "tc-red probability, ns-2 1/linterm_",
-			 "max_p, the chance at max" },
-	  .offset = WEIR_AT(red.probability), .advice = "it is the chance at max, e.g. 0.02" },
-	{ .parameter = { "avpkt", "bytes", WEIR_KIND_SIZE, 16, 9216, "1000", NULL, "tc-red avpkt, ns-2 mean_pktsize_",
-			 "typical packet: idle slots, burst, byte mode" },
-	  .offset = WEIR_AT(red.avpkt), .whole = true, .advice = "give the length of a typical packet" },
-	{ .parameter = { "burst", "packets", WEIR_KIND_COUNT, 1, 1000000, "(2*min+max)/(3*avpkt)", NULL, "tc-red burst",
-			 "burst that is let through; gives the weight" },
-	  .offset = WEIR_AT(red.burst), .whole = true, .optional = true, .advice = "or give weight instead" },
-	{ .parameter = { "weight", "", WEIR_KIND_NUMBER, LEAST_WEIGHT, 1, "from burst", NULL,
-			 "Floyd & Jacobson 1993, ns-2 q_weight_", "weight w of the moving average; over burst" },
-	  .offset = WEIR_AT(red.weight), .advice = "or give burst and let it be derived" },
-	{ .parameter = { "bandwidth", "bit/s", WEIR_KIND_RATE, LEAST_BANDWIDTH, MOST_BANDWIDTH, "the link's rate", NULL, "tc-red bandwidth",
-			 "rate by which an idle queue's average decays: a slot is avpkt*8/bandwidth" },
-	  .offset = WEIR_AT(red.bandwidth), .advice = "give the rate at which the queue empties" },
-	WEIR_FLAG_ROW("gentle", red.gentle, "off", "ns-2 gentle_", "between max and 2*max the chance rises to 1"),
-	WEIR_FLAG_ROW("ecn", red.ecn, "off", "tc-red ecn, ns-2 setbit_", "mark ECT packets instead of dropping them"),
-	WEIR_FLAG_ROW("harddrop", red.harddrop, "off", "tc-red harddrop", "drop above max also what could be marked"),
-	WEIR_FLAG_ROW("nodrop", red.nodrop, "off", "tc-red nodrop",
-		      "never drop by chance what cannot be marked; needs ecn"),
-	{ .parameter = { "spread", "", WEIR_KIND_CHOICE, 0, 2, "uniform", "geometric|uniform|uniform-wait",
-			 "Floyd & Jacobson 1993 section 7, ns-2 wait_", "how selected packets are spread" },
-	  .offset = WEIR_AT(red.spread) },
-	{ .parameter = { "bytemode", "", WEIR_KIND_CHOICE, 0, 2, "off", "off|after|before",
-			 "ns-2 bytes_ (after), Floyd & Jacobson 1993 (before); RFC 7141 advises off",
-			 "scale the chance by length/avpkt, after or before spreading" },
-	  .offset = WEIR_AT(red.bytemode) },
-	WEIR_FLAG_ROW("exempt_first", red.exempt_first, "on; off with geometric", "ns-2 red.cc; Linux",
-		      "the first packet in the band counts and is never selected by chance"),
-	{ .parameter = { "adaptive", "", WEIR_KIND_FLAG, 0, 1, "off; on with ared", NULL, "tc-red adaptive, adaptative",
-			 "adapt max_p to the average: the policy becomes ared, or red with off" },
-	  .offset = WEIR_AT(red.adaptive), .optional = true },
-};
-
-static const struct weir_register_name words[] = {
-	{ "RED_FLAGS", WEIR_Q_RED_FLAGS },
-	{ "RED_WEIGHT_LO", WEIR_Q_RED_WEIGHT_LO },
-	{ "RED_WEIGHT_HI", WEIR_Q_RED_WEIGHT_HI },
-	{ "RED_DECAY_LO", WEIR_Q_RED_DECAY_LO },
-	{ "RED_DECAY_HI", WEIR_Q_RED_DECAY_HI },
-	{ "RED_IDLE_RATE", WEIR_Q_RED_IDLE_RATE },
-	{ "RED_MIN", WEIR_Q_RED_MIN },
-	{ "RED_MAX", WEIR_Q_RED_MAX },
-	{ "RED_SLOPE", WEIR_Q_RED_SLOPE },
-	{ "RED_GENTLE_SLOPE", WEIR_Q_RED_GENTLE_SLOPE },
-	{ "RED_MAXP", WEIR_Q_RED_MAXP },
-	{ "RED_MEAN", WEIR_Q_RED_MEAN },
-};
 
 static void named(struct weir_queue_config *config, const char *name)
 {
@@ -269,10 +210,6 @@ static void convert_back(const struct weir_capabilities *caps, const struct weir
 }
 
 const struct weir_policy_ops weir_policy_red = {
-	.info = { WEIR_POLICY_RED, "red", "random early detection: drops or marks by the average queue",
-		  "Floyd & Jacobson 1993; tc-red(8); ns-2.35 red.cc" },
-	WEIR_ROWS(rows),
-	WEIR_WORDS(words),
 	.named = named,
 	.complete = complete,
 	.check = check,

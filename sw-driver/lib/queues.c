@@ -32,13 +32,13 @@ static int shared_cells(struct weir *w, unsigned int queue, double reserve, uint
 static int prepare(struct weir *w, unsigned int queue, const struct weir_queue_config *config,
 		   struct weir_queue_registers *registers, uint32_t *shared)
 {
-	const struct weir_policy_ops *ops = weir_policy_of(config->policy);
+	const struct weir_policy_entry *entry = weir_policy_of(config->policy);
 	int status = weir_check_queue(w, queue);
 
 	if (!status)
 		status = weir_convert_queue(&w->caps, config, registers);
-	if (!status && ops->place)
-		status = ops->place(w, queue, registers);
+	if (!status && entry->ops->place)
+		status = entry->ops->place(w, queue, registers);
 	return status ? status : shared_cells(w, queue, weir_take(registers, WEIR_Q_RESERVE_CELLS), shared);
 }
 
@@ -120,7 +120,7 @@ int weir_queue_apply(struct weir *w, unsigned int queue, const struct weir_queue
 
 static int queue_read(struct weir *w, unsigned int queue, struct weir_queue_config *config)
 {
-	const struct weir_policy_ops *ops;
+	const struct weir_policy_entry *entry;
 	struct weir_access list[WEIR_QUEUE_WORDS + 1];
 	uint32_t word, values[WEIR_QUEUE_WORDS];
 	struct weir_queue_registers r;
@@ -132,10 +132,10 @@ static int queue_read(struct weir *w, unsigned int queue, struct weir_queue_conf
 	if (status)
 		return status;
 	policy = (int)WEIR_TAKE(WEIR_Q_POLICY_POLICY, word);
-	ops = weir_policy_of(policy);
-	if (!ops)
+	entry = weir_policy_of(policy);
+	if (!entry)
 		return weir_no_policy(policy);
-	weir_registers_of(ops, &r);
+	weir_registers_of(entry, &r);
 	n = runs(queue, &r, values, false, list);
 	status = weir_transfer(w, list, n);
 	for (uint32_t i = 0; i < r.count; i++)

@@ -6,52 +6,39 @@
 #include <string.h>
 
 #define FEATURE_TRACE 16
-#define KIND_ARRIVAL 0
-#define KIND_TICK 2
-
-static uint32_t bits(uint32_t word, unsigned int high, unsigned int low)
-{
-	return word >> low & (uint32_t)((UINT64_C(1) << (high - low + 1)) - 1);
-}
 
 void weir_trace_decode(const uint32_t words[WEIR_RECORD_WORDS], struct weir_trace_record *record)
 {
+	const uint32_t kind = weir_record_kind(words);
 	struct weir_trace_record r;
 
 	memset(&r, 0, sizeof(r));
-	r.time_ns = (uint64_t)bits(words[1], 15, 0) << 32 | words[0];
-	r.queue = bits(words[1], 19, 16);
-	r.kind = bits(words[1], 21, 20);
-	r.action = bits(words[1], 23, 22);
-	r.cause = bits(words[1], 27, 24);
-	r.ecn = bits(words[1], 29, 28);
-	r.exempt = bits(words[1], 30, 30);
-	if (r.kind == KIND_TICK) {
-		r.policy = bits(words[2], 19, 16);
-		memcpy(r.state, &words[3], sizeof(r.state));
-		*record = r;
-		return;
+#define FIELD(name, kinds)          \
+	if ((kinds) >> kind & 1)    \
+		r.name = weir_record_##name(words);
+#define REAL(name, kinds, fraction)                                \
+	if ((kinds) >> kind & 1) {                                 \
+		r.name##_raw = weir_record_##name(words);          \
+		r.name = ldexp((double)r.name##_raw, -(fraction)); \
 	}
-	r.length = bits(words[2], 13, 0);
-	r.bytes = words[3];
-	r.packets = bits(words[4], 15, 0);
-	r.frames = bits(words[4], 31, 16);
-	r.number = words[11];
-	if (r.kind == KIND_ARRIVAL) {
-		r.policy = bits(words[2], 19, 16);
-		r.unit = bits(words[2], 21, 20);
-		r.average_raw = (uint64_t)words[5] << 11 | bits(words[6], 31, 21);
-		r.average = ldexp((double)r.average_raw, -22);
-		r.count = bits(words[7], 15, 0);
-		r.p_raw = (uint64_t)bits(words[1], 31, 31) << 32 | words[8];
-		r.p = ldexp((double)r.p_raw, -32);
-		r.draw = bits(words[9], 23, 0);
-		r.idle_slots = bits(words[10], 21, 0);
-	} else {
-		r.marked = bits(words[2], 14, 14);
-		r.sojourn_ns = (uint64_t)bits(words[6], 15, 0) << 32 | words[5];
-	}
+	WEIR_TRACE_FIELDS(FIELD, REAL)
+#undef FIELD
+#undef REAL
+	if (kind == WEIR_RECORD_KIND_TICK)
+		memcpy(r.state, &words[WEIR_RECORD_STATE], sizeof(r.state));
 	*record = r;
+}
+
+const struct weir_trace_field *weir_trace_field_at(size_t i)
+{
+	return i < weir_trace_field_count ? &weir_trace_fields[i] : NULL;
+}
+
+const struct weir_trace_field *weir_state_field_at(int policy, size_t i)
+{
+	const struct weir_policy_entry *entry = weir_policy_of(policy);
+
+	return entry && i < entry->state_count ? &entry->state[i] : NULL;
 }
 
 /* Answers a core without a trace, whose registers are not there. */

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir_policies.h" /* enum weir_policy, and a struct of the parameters of each; generated */
+#include "weir_trace.h"    /* struct weir_trace_record; generated */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -57,17 +60,6 @@ double weir_buffer_bytes(const struct weir_capabilities *caps);
 
 /* ---- policies and parameters --------------------------------------------------------------------------- */
 
-enum weir_policy {
-	WEIR_POLICY_DROP_TAIL = 0,
-	WEIR_POLICY_RED = 1,
-	WEIR_POLICY_DT_ECN = 2,
-	WEIR_POLICY_ISRED = 3,
-	WEIR_POLICY_FN = 4,
-	WEIR_POLICY_ARED = 5,
-	WEIR_POLICY_PIE = 6,
-	WEIR_POLICY_CODEL = 7,
-	WEIR_POLICY_PI2 = 8
-};
 enum weir_unit { WEIR_UNIT_BYTES = 0, WEIR_UNIT_PACKETS = 1, WEIR_UNIT_FRAMES = 2 };
 enum weir_spread { WEIR_SPREAD_GEOMETRIC = 0, WEIR_SPREAD_UNIFORM = 1, WEIR_SPREAD_UNIFORM_WAIT = 2 };
 enum weir_byte_mode { WEIR_BYTE_MODE_OFF = 0, WEIR_BYTE_MODE_AFTER = 1, WEIR_BYTE_MODE_BEFORE = 2 };
@@ -79,6 +71,7 @@ struct weir_policy_info {
 	const char *name;
 	const char *help;
 	const char *source;
+	const char *plot; /* what a picture shows beside the queue: "queue" (nothing), "average", "p", "sojourn" */
 };
 
 /* Policy i of those the library knows, in order of their numbers; NULL after the last. */
@@ -142,78 +135,9 @@ int weir_parse_flag(const char *text, int *value);
 
 #define WEIR_UNSET (-1) /* a flag or choice that is not given; numbers that are not given are NaN */
 
-/* Parameters of the policies, by the names under which weir_queue_set() knows them. Times are in microseconds,
- * what is measured like the queue in the queue's unit. */
-
-struct weir_red {
-	double min, max;      /* thresholds */
-	double probability;   /* max_p */
-	double weight;        /* of the EWMA; over burst if both are given */
-	double burst;         /* packets; gives the weight as with tc */
-	double avpkt;         /* bytes of a typical packet */
-	double bandwidth;     /* bit/s, for the idle time: a slot is avpkt*8/bandwidth; by default the link's rate of now */
-	int gentle, ecn, harddrop, nodrop;
-	int spread;           /* enum weir_spread */
-	int bytemode;         /* enum weir_byte_mode */
-	int exempt_first;     /* ns-2: the first packet in the band is never selected by chance */
-	int adaptive;         /* by name only: makes the policy ARED, or RED; always unset */
-};
-
-struct weir_isred {
-	double slope;         /* queue units a second */
-	double gain;
-	int mode;             /* enum weir_edrop */
-	int source;           /* enum weir_rate_source */
-};
-
-struct weir_ared {
-	double interval;
-	double low, high;     /* where the average should be */
-	double bottom, top;   /* range of max_p */
-	double alpha, beta;   /* max_p += min(alpha, max_p/4), max_p *= beta */
-};
-
-struct weir_dt_ecn {
-	double utilisation;   /* per cent of the limit; gives the threshold */
-	double threshold;     /* over utilisation if both are given */
-};
-
-struct weir_fn {
-	double window;        /* packets */
-	double t;             /* time constant T */
-	double qopt;          /* bytes */
-	double capacity;      /* bit/s */
-	double mean;          /* bytes: MaxPacketSize */
-	int quadratic, bytemode, ecn;
-	int spread;           /* enum weir_spread, geometric or uniform */
-};
-
-struct weir_pie {
-	double target, tupdate;
-	double alpha, beta;   /* 1/s */
-	double burst;
-	double mark_ecnth;
-	double bypass;        /* bytes */
-	int ecn;
-};
-
-struct weir_codel {
-	double target, interval;
-	double maxpacket;     /* bytes of a frame */
-	double ce_threshold;  /* infinite: off */
-	int ecn;
-};
-
-struct weir_pi2 {
-	double target, tupdate;
-	double alpha, beta;   /* 1/s */
-	double step_thresh;
-	double coupling_factor;
-	double p_cmax;
-	double coupled;       /* number of the other queue */
-	int ecn, low_latency;
-};
-
+/* Parameters of policies are in structs of their own (weir_policies.h), by the names under which weir_queue_set() knows
+ * them: flags and choices are ints, all others doubles. Times are in microseconds, what is measured like the queue in
+ * the queue's unit. `adaptive` of red is by name only: it makes the policy ARED, or RED, and stays unset. */
 struct weir_queue_config {
 	int policy;           /* enum weir_policy */
 	int unit;             /* enum weir_unit: in what the policy measures the queue */
@@ -224,14 +148,7 @@ struct weir_queue_config {
 	double limit_packets;
 	double reserve;       /* cells kept for this queue */
 	double quantum;       /* bytes a DWRR round */
-	struct weir_red red;  /* of red, isred and ared */
-	struct weir_isred isred;
-	struct weir_ared ared;
-	struct weir_dt_ecn dt_ecn;
-	struct weir_fn fn;
-	struct weir_pie pie;
-	struct weir_codel codel;
-	struct weir_pi2 pi2;
+	WEIR_POLICY_MEMBERS   /* struct weir_red red; and so on: of red, isred and ared `red` */
 	uint32_t in_bytes;    /* amounts that were given with a size suffix; weir_queue_set() keeps it */
 	uint32_t named;       /* values that were given by name; weir_queue_set() keeps it */
 };
@@ -532,27 +449,25 @@ int weir_snapshot_all(struct weir *w, struct weir_state *state, int histograms);
 
 /* ---- trace --------------------------------------------------------------------------------------------- */
 
-#define WEIR_RECORD_WORDS 12
-
-struct weir_trace_record {
-	uint64_t time_ns;
-	uint32_t queue, kind;   /* kind 0 arrival, 1 departure, 2 tick of a policy */
-	uint32_t action, cause; /* 0 accept, 1 mark, 2 drop; 0 none, 1 early, 2 forced, 3 overflow, 4 link down, 5 front, 6 partial */
-	uint32_t ecn;           /* as arrived */
-	uint32_t exempt;        /* protected group address */
-	uint32_t length, marked;
-	uint32_t policy;        /* arrivals, ticks */
-	uint32_t unit;          /* arrivals */
-	uint32_t bytes, packets, frames; /* q; arrivals, departures */
-	uint64_t average_raw;   /* UQ21.22, arrivals */
-	double average;
-	uint64_t p_raw;         /* UQ1.32, arrivals */
-	double p;
-	uint32_t count, draw, idle_slots; /* arrivals */
-	uint64_t sojourn_ns;    /* departures */
-	uint32_t number;        /* of the arrival */
-	uint32_t state[4];      /* ticks: the policy's state after it */
+/* Where a field is: bits `high` to `low` of a word, the lowest part first. */
+struct weir_trace_part {
+	uint32_t word, high, low;
 };
+
+struct weir_trace_field {
+	const char *name;
+	uint32_t kinds;      /* bit n: records of kind n have it */
+	uint32_t part_count;
+	struct weir_trace_part parts[2];
+	uint32_t fraction;   /* bits behind the binary point */
+	const char *choices; /* "a|b|c", position = value; NULL for numbers */
+	const char *help;
+};
+
+/* Field i of trace records; NULL after the last. */
+const struct weir_trace_field *weir_trace_field_at(size_t i);
+/* Field i of what a policy's ticks tell besides; NULL after the last. */
+const struct weir_trace_field *weir_state_field_at(int policy, size_t i);
 
 enum weir_trace_kinds { WEIR_TRACE_ARRIVALS = 1, WEIR_TRACE_DEPARTURES = 2, WEIR_TRACE_TICKS = 4 };
 

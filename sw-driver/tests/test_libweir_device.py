@@ -516,6 +516,8 @@ def test_trace_records_are_decoded() -> None:
     tick = weir.decode_trace([5, 7 | 2 << 16 | 2 << 20, 6 << 16, 11, 12, 13, 0xFFFFFFFF, 99, 99, 99, 99, 99])
     assert (tick.kind, tick.queue, tick.policy, tick.time_ns) == ("tick", 2, 6, 7 << 32 | 5)
     assert tick.state == (11, 12, 13, 0xFFFFFFFF)
+    transit = weir.decode_trace([*ARRIVAL[:2], ARRIVAL[2] & ~(0x1FF << 22) | 448 << 22, *ARRIVAL[3:]])
+    assert transit.members == 448 and (transit.length, transit.unit) == (arrival.length, arrival.unit)
     assert tick.length == tick.bytes == tick.packets == tick.sojourn_ns == tick.number == 0
     with pytest.raises(weir.WeirError, match="a trace record of 3 words"):
         weir.decode_trace([1, 2, 3])

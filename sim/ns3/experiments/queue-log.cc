@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "options.h"
+#include "weir_trace.h"
 
 namespace weirsim {
 
@@ -41,33 +42,36 @@ void QueueLog::point(double at) {
 }
 
 void QueueLog::end(double at) {
-  const auto time = [](const Record &r) { return r[0] | uint64_t{r[1] & 0xFFFF} << 32; };
+  const auto time = [](const Record &r) { return weir_record_time_ns(r.data()); };
   std::stable_sort(records_.begin(), records_.end(), [&](const Record &a, const Record &b) {
-    return std::pair(time(a), a[1] >> 20 & 3) < std::pair(time(b), b[1] >> 20 & 3);
+    return std::pair(time(a), weir_record_kind(a.data())) < std::pair(time(b), weir_record_kind(b.data()));
   });
   for (const Record &r : std::exchange(records_, {}))
     if (time(r) < epochNs + at * 1e9) replay(r);
   hold(at);
 }
 
-void QueueLog::replay(const Record &r) {
-  const unsigned kind = r[1] >> 20 & 3, action = r[1] >> 22 & 3, cause = r[1] >> 24 & 15;
-  const double at = (static_cast<double>(r[0] | uint64_t{r[1] & 0xFFFF} << 32) - epochNs) * 1e-9;
-  const uint32_t length = r[2] & 0x3FFF, packets = frames_ ? r[4] >> 16 : r[4] & 0xFFFF;
-  if (kind == 1) {
-    if (action == 2 && cause == 6) cut(at, length, r[3], packets);
-    if (action != 2) sent(at, length, r[3], packets);
+void QueueLog::replay(const Record &record) {
+  const uint32_t *const r = record.data();
+  const bool dropped = weir_record_action(r) == WEIR_RECORD_ACTION_DROP;
+  const unsigned cause = weir_record_cause(r);
+  const double at = (static_cast<double>(weir_record_time_ns(r)) - epochNs) * 1e-9;
+  const uint32_t length = weir_record_length(r), bytes = weir_record_bytes(r);
+  const uint32_t packets = frames_ ? weir_record_frames(r) : weir_record_packets(r);
+  if (weir_record_kind(r) == WEIR_RECORD_KIND_DEPARTURE) {
+    if (dropped && cause == WEIR_RECORD_CAUSE_PARTIAL) cut(at, length, bytes, packets);
+    if (!dropped) sent(at, length, bytes, packets);
     return;
   }
-  const uint32_t inside = std::max<uint32_t>(1, r[2] >> 22 & 511);
-  const double seen = static_cast<double>(uint64_t{r[5]} << 11 | r[6] >> 21) / (1 << 22);
+  const uint32_t inside = std::max<uint32_t>(1, weir_record_members(r));
+  const double seen = static_cast<double>(weir_record_average(r)) / (1 << 22);
   if (fn_)
     rate_.add(seen * 8e9 / (1 << 20));  // R, bit/s
   else
     average(at, seen);
-  arrival(at, length, r[3], packets, inside);
-  if (action == 2) dropped(at, length, cause, inside);
-  if (action == 1) marked();
+  arrival(at, length, bytes, packets, inside);
+  if (dropped) this->dropped(at, length, cause, inside);
+  if (weir_record_action(r) == WEIR_RECORD_ACTION_MARK) marked();
 }
 
 void QueueLog::average(double at, double value) {

@@ -190,8 +190,9 @@ golden::Incoming Merging::keep(const uint8_t *frame, uint32_t length) {
 }
 
 void Merging::decided(const Record &record) {
-  const bool arrival = (record[1] >> 20 & 3) == 0;
-  if ((on_ || transit_) && arrival && (record[1] >> 22 & 3) == golden::drop) frames_.erase(record[11]);
+  const uint32_t *const words = record.data();
+  const bool arrival = weir_record_kind(words) == WEIR_RECORD_KIND_ARRIVAL;
+  if ((on_ || transit_) && arrival && weir_record_action(words) == golden::drop) frames_.erase(weir_record_number(words));
 }
 
 Departure Merging::departure(const golden::Leaving &leaving) {
@@ -236,7 +237,7 @@ uint32_t ecnOf(const uint8_t *frame, uint32_t length) {
   return type == 0x86DD ? frame[15] >> 4 & 3 : 0;
 }
 
-bool Tally::counts(const Record &record) const { return (uint64_t{record[1]} << 32 & 0xFFFF00000000) + record[0] < end_; }
+bool Tally::counts(const Record &record) const { return weir_record_time_ns(record.data()) < end_; }
 
 uint64_t hashed(uint64_t hash, const uint8_t *bytes, size_t count) {
   for (size_t i = 0; i < count; ++i) hash = (hash ^ bytes[i]) * 0x100000001B3;
@@ -245,7 +246,7 @@ uint64_t hashed(uint64_t hash, const uint8_t *bytes, size_t count) {
 
 void Tally::add(const Record &record) {
   if (!counts(record)) return;
-  const bool departure = record[1] >> 20 & 3;
+  const bool departure = weir_record_kind(record.data()) != WEIR_RECORD_KIND_ARRIVAL;
   uint64_t &hash = departure ? departureHash_ : arrivalHash_;
   ++(departure ? departures_ : arrivals_);
   static_assert(std::endian::native == std::endian::little);

@@ -8,6 +8,7 @@
 
 #include "configure.h"
 #include "rtl-core.h"
+#include "weir_trace.h"
 
 namespace weirsim {
 
@@ -87,13 +88,13 @@ class RtlBottleneck final : public Bottleneck {
   void records() {
     core_.trace(buffer_);
     for (const Record &r : buffer_) {
-      const unsigned kind = r[1] >> 20 & 3, action = r[1] >> 22 & 3;
-      const bool dropped = action == golden::drop;
-      if (kind > 1) continue;
+      const unsigned kind = weir_record_kind(r.data());
+      const bool departure = kind == WEIR_RECORD_KIND_DEPARTURE, dropped = weir_record_action(r.data()) == golden::drop;
+      if (kind == WEIR_RECORD_KIND_TICK) continue;
       tally_.add(r);
       merging_.decided(r);
       if (onRecord) onRecord(r);
-      count(r, kind == 1, dropped);
+      count(r, departure, dropped);
       if (golden_) seen_[kind].push_back(r);
     }
     if (golden_) compare();
@@ -101,18 +102,18 @@ class RtlBottleneck final : public Bottleneck {
 
   /// What is held after that record, and what is about to leave.
   void count(const Record &r, bool departure, bool dropped) {
-    const uint32_t packets = r[2] >> 22 & 511;
-    if (!departure && !dropped && packets) wholes_[r[11]] = {packets, 0};
-    const auto whole = departure ? wholes_.find(r[11]) : wholes_.end();
+    const uint32_t packets = weir_record_members(r.data()), number = weir_record_number(r.data());
+    if (!departure && !dropped && packets) wholes_[number] = {packets, 0};
+    const auto whole = departure ? wholes_.find(number) : wholes_.end();
     if (whole == wholes_.end()) {
       held_ -= dropped || departure;
-      if (departure && !dropped) leaving_.push_back({r[11], bool(r[2] >> 14 & 1), 1});
+      if (departure && !dropped) leaving_.push_back({number, bool(weir_record_marked(r.data())), 1});
       return;
     }
     whole->second.sent += !dropped;
     if (--whole->second.left) return;
     --held_;
-    if (whole->second.sent) leaving_.push_back({r[11], false, whole->second.sent});
+    if (whole->second.sent) leaving_.push_back({number, false, whole->second.sent});
     wholes_.erase(whole);
   }
 

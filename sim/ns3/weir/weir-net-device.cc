@@ -14,6 +14,7 @@
 #include "ns3/point-to-point-channel.h"
 #include "ns3/ppp-header.h"
 #include "ns3/simulator.h"
+#include "weir_trace.h"
 
 using namespace ns3;
 
@@ -144,10 +145,11 @@ void WeirNetDevice::Finish() {
 
 void WeirNetDevice::Forget(const Record &record) {
   m_records(record);
-  const bool departure = record[1] >> 20 & 3, dropped = (record[1] >> 22 & 3) == 2;
-  const uint32_t packets = record[2] >> 22 & 511;  // of a jumbo frame in transit
+  const uint32_t *const words = record.data();
+  const bool departure = weir_record_kind(words) != WEIR_RECORD_KIND_ARRIVAL;
+  const bool dropped = weir_record_action(words) == WEIR_RECORD_ACTION_DROP;
   if (!dropped && !m_transit) return;
-  const auto at = m_waiting.find(record[11]);
+  const auto at = m_waiting.find(weir_record_number(words));
   if (at == m_waiting.end()) throw std::runtime_error("the queue drops or sends a packet that it does not hold");
   Waiting &waiting = at->second;
   if (departure && waiting.left > 0) {  // it has a record a packet
@@ -158,7 +160,7 @@ void WeirNetDevice::Forget(const Record &record) {
     m_drops(waiting.packet);
     m_waiting.erase(at);
   } else if (!departure) {
-    waiting.left = packets;
+    waiting.left = weir_record_members(words);
   }
 }
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from weir.ctl.text import number
 
-from . import native, progress, trace
+from . import described, native, progress, trace
 from .core import Core
 from .errors import UsageError
 from .files import Outputs
@@ -64,28 +64,25 @@ SIZES: tuple[tuple[str, int], ...] = (("64-byte", 60), ("65-byte", 65), ("1518-b
 cells. 0 is 60 to 1518 at random."""
 
 
-POLICIES: dict[str, dict[str, Any]] = {
-    "dt-ecn": {"utilisation": 0.5},
-    "isred": {"min": "50KB", "max": "150KB", "probability": 0.1, "ecn": True},
-    "fn": {"t": "100us", "window": 1024, "ecn": True},
-    "ared": {"min": "50KB", "max": "150KB", "probability": 0.1, "interval": "100us", "ecn": True},
-    "pie": {"target": "50us", "tupdate": "50us", "burst": "0", "beta": 10, "ecn": True},
-    "codel": {"target": "20us", "interval": "200us", "ecn": True},
-    "pi2": {"target": "50us", "tupdate": "50us", "beta": 40, "ecn": True},
-    "drop-front": {},
+DESCRIBED = {policy.name: policy for policy in described.policies()}
+PLAIN = ("drop-tail", "red")
+"""Policies that are measured with every size, with one queue and four, and with overload"""
+POLICIES: dict[str, dict[str, Any]] = {n: dict(p.bench) for n, p in DESCRIBED.items() if n not in PLAIN} | {
+    "drop-front": {}
 }
-"""Policies beside Drop-Tail and RED, with settings that make them act on the standing queue; what they select is
-marked, so that the line stays full."""
+"""The others, with settings that make them act on the standing queue; what they select is marked, so that the line stays full."""
 
-DEPARTING: dict[str, dict[str, Any]] = {"codel": {"target": "1us", "interval": "2us", "maxpacket": 100}, "pi2": {}}
-"""Policies that decide at departure; CoDel so that it drops packet after packet."""
-LATENCY = {"fn": 20}
-"""of verdicts, where it is not 10 cycles at most (docs/policies.md)"""
+DROPPING: dict[str, dict[str, Any]] = {"codel": {"target": "1us", "interval": "2us", "maxpacket": 100}}
+"""So that CoDel drops packet after packet."""
+DEPARTING = {n: DROPPING.get(n, {}) for n, p in DESCRIBED.items() if p.at_departure}
+"""Policies that decide at departure."""
+FAST = 10
+"""cycles that a verdict takes at most, but of policies that say more (docs/policies.md)"""
 TO_RECORD = 6
 """cycles from a verdict to its record at the trace port"""
 
 POLICY_ROWS = ((SIZES[0], 1, False), (SIZES[0], QUEUES, False), (SIZES[4], QUEUES, False), (SIZES[0], QUEUES, True))
-"""Of each of them: size, queues, overload. Drop-Tail and RED have every size with one queue and four, and overload."""
+"""Of each of POLICIES: size, queues, overload."""
 
 
 class BenchError(Exception):
@@ -249,9 +246,10 @@ def decisions(preset: str, policy: str) -> list[Row]:
     if len(requests) != count:
         raise BenchError(f"decision interval, {policy}: {len(requests)} of {count} frames were decided")
     interval = (_cycle(int(requests[-1])) - _cycle(int(requests[0]))) / (count - 1)
+    latency = max(FAST, DESCRIBED[policy].latency if policy in DESCRIBED else 0)
     return [
-        Row(f"request to trace record, {policy}", recorded, "cycles", f"<= {LATENCY.get(policy, 10) + TO_RECORD}",
-            f"a 64-byte frame, 1 ms after others that wait: {LATENCY.get(policy, 10)} cycles to the verdict at most, {TO_RECORD} from there to the trace port"),
+        Row(f"request to trace record, {policy}", recorded, "cycles", f"<= {latency + TO_RECORD}",
+            f"a 64-byte frame, 1 ms after others that wait: {latency} cycles to the verdict at most, {TO_RECORD} from there to the trace port"),
         Row(f"decision interval at arrival, one queue, {policy}", round(interval, 3), "cycles", "<= 4",
             f"mean over {count} frames of 16 bytes, two beats each, without gaps"),
     ]  # fmt: skip
@@ -286,9 +284,7 @@ def departures(preset: str, policy: str) -> list[Row]:
 def _configure(core: Core, policy: str, **limits: int) -> None:
     for q in range(core.device.capabilities.queues):
         settings: dict[str, Any] = dict(limits)
-        if policy == "red":
-            settings |= {"min": "50KB", "max": "150KB", "probability": 0.1, "ecn": True}
-        settings |= POLICIES.get(policy, {})
+        settings |= DESCRIBED[policy].bench if policy in DESCRIBED else {}
         core.device.queue_replace(q, policy=policy, **settings)
 
 
@@ -713,11 +709,11 @@ def jobs(preset: str, quick: bool) -> list[tuple[str, Callable[[], list[Row]]]]:
         ("model speed, core network", lambda: model_speed("network", frames)),
         ("latency", lambda: latency(preset)),
     ]
-    for policy in ("drop-tail", "red", *POLICIES):
+    for policy in (*PLAIN, *POLICIES):
         work.append((f"decisions, {policy}", partial(decisions, preset, policy)))
     for policy in DEPARTING:
         work.append((f"decisions at departure, {policy}", partial(departures, preset, policy)))
-    for policy in ("drop-tail", "red"):
+    for policy in PLAIN:
         for overload in (False, True):
             for queues in (1, QUEUES):
                 for label, size in SIZES:

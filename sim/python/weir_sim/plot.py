@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -49,6 +49,13 @@ class Below:
 
     curve: str
     target_ns: float | None = None
+
+
+def below(shown: str, config: Mapping[str, Any]) -> Below | None:
+    """The curve of a policy that shows this (weir.Policy.plot), in a queue with this configuration."""
+    if shown == "p":
+        return Below("p")
+    return Below("sojourn", float(config["target"]) * 1e3) if shown == "sojourn" else None
 
 
 _QUANTITIES = ("q_bytes", "q_packets", "q_frames")

@@ -43,7 +43,6 @@ the frame came in; `malformed`: jumbo frames, whole; `not_ect_under_ce`: packets
 that do not know ECN; `partial`: packets of jumbo frames in transit that waited (MRED)."""
 QUEUE_DROPS = ("early", "forced", "overflow", "front", "partial", "head_dropped", "link_down")
 """Counters of a queue's drops."""
-RED_FAMILY = ("red", "isred", "ared")
 
 Count = dict[str, int]
 
@@ -408,12 +407,10 @@ class Replay:
         limit = "limit_bytes" if self.history.unit == 0 else "limit_packets"
         if {"limit", limit} & set(self.options.settings):
             thresholds.append(("limit", float(self.config[limit])))
-        below: plot.Below | None = None
-        if policy in ("fn", "pie", "pi2"):
-            below = plot.Below("p")
-        elif policy == "codel":
-            below = plot.Below("sojourn", float(self.config["target"]) * 1e3)
-        plot.draw(file, self.history, title, subtitle, thresholds, policy in RED_FAMILY, below, kind)
+        shown = weir.policy_of(policy).plot
+        plot.draw(
+            file, self.history, title, subtitle, thresholds, shown == "average", plot.below(shown, self.config), kind
+        )
 
 
 def replay(options: Options, capture: Capture | None = None) -> Result:

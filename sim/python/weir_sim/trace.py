@@ -8,14 +8,17 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from weir.trace_csv import COLUMNS, HEADER, STATE, line
+import weir
+from weir.trace_csv import ACTIONS, CAUSES, COLUMNS, HEADER, KINDS, STATE, line
 
 Words = npt.NDArray[np.uint32]
 Records = npt.NDArray[np.void]
 
-ARRIVAL, DEPARTURE, TICK = 0, 1, 2
-ACCEPT, MARK, DROP = 0, 1, 2
-NONE, EARLY, FORCED, OVERFLOW, LINK_DOWN, FRONT, PARTIAL = range(7)
+ARRIVAL, DEPARTURE, TICK = map(KINDS.index, ("arrival", "departure", "tick"))
+ACCEPT, MARK, DROP = map(ACTIONS.index, ("accept", "mark", "drop"))
+NONE, EARLY, FORCED, OVERFLOW, LINK_DOWN, FRONT, PARTIAL = map(
+    CAUSES.index, ("none", "early", "forced", "overflow", "link_down", "front", "partial")
+)
 RECORD = np.dtype([
     ("time_ns", np.uint64), ("kind", np.uint8), ("queue", np.uint8), ("action", np.uint8), ("cause", np.uint8),
     ("ecn", np.uint8), ("exempt", np.uint8), ("marked", np.uint8), ("length", np.uint16), ("packets", np.uint16), ("policy", np.uint8),
@@ -41,33 +44,31 @@ def decode(words: Words) -> Records:
     """
     w = words.astype(np.uint64)
     r = np.zeros(len(w), RECORD)
-    r["time_ns"] = w[:, 0] | (w[:, 1] & 0xFFFF) << np.uint64(32)
-    r["queue"] = w[:, 1] >> 16 & 0xF
-    r["kind"] = w[:, 1] >> 20 & 3
-    r["action"] = w[:, 1] >> 22 & 3
-    r["cause"] = w[:, 1] >> 24 & 0xF
-    r["ecn"] = w[:, 1] >> 28 & 3
-    tick = r["kind"] == TICK
-    r["length"] = np.where(tick, 0, w[:, 2] & 0x3FFF)
-    r["packets"] = np.where(r["kind"] == ARRIVAL, w[:, 2] >> 22 & 0x1FF, 0)
-    r["policy"] = np.where(r["kind"] == DEPARTURE, 0, w[:, 2] >> 16 & 0xF)
-    r["unit"] = np.where(r["kind"] == ARRIVAL, w[:, 2] >> 20 & 3, 0)
-    r["q_bytes"] = np.where(tick, 0, w[:, 3])
-    r["q_packets"] = np.where(tick, 0, w[:, 4] & 0xFFFF)
-    r["q_frames"] = np.where(tick, 0, w[:, 4] >> 16)
-    r["seq"] = np.where(tick, 0, w[:, 11])
+    kind = _value(w, next(f for f in weir.trace_fields() if f.name == "kind"))
+    for field in weir.trace_fields():
+        fraction = 24 if field.name == "draw" else field.fraction
+        value = _value(w, field)
+        r[_OURS.get(field.name, field.name)] = np.where(
+            np.isin(kind, field.kinds), value / 2.0**fraction if fraction else value, 0
+        )
     for word, name in enumerate(STATE, 3):
-        r[name] = np.where(tick, w[:, word], 0)
-    arrival = r["kind"] == ARRIVAL
-    r["exempt"] = np.where(arrival, w[:, 1] >> 30 & 1, 0)
-    r["marked"] = np.where(arrival | tick, 0, w[:, 2] >> 14 & 1)
-    r["avg"] = np.where(arrival, (w[:, 5] << np.uint64(11) | w[:, 6] >> np.uint64(21)) / 2.0**22, 0)
-    r["count"] = np.where(arrival, w[:, 7] & 0xFFFF, 0)
-    r["p"] = np.where(arrival, (w[:, 8] | (w[:, 1] >> np.uint64(31)) << np.uint64(32)) / 2.0**32, 0)
-    r["u"] = np.where(arrival, (w[:, 9] & 0xFFFFFF) / 2.0**24, 0)
-    r["idle_slots"] = np.where(arrival, w[:, 10] & 0x3FFFFF, 0)
-    r["sojourn_ns"] = np.where(arrival | tick, 0, w[:, 5] | (w[:, 6] & 0xFFFF) << np.uint64(32))
+        r[name] = np.where(kind == TICK, w[:, word], 0)
     return r
+
+
+_OURS = {"bytes": "q_bytes", "packets": "q_packets", "frames": "q_frames", "average": "avg", "draw": "u", "number": "seq",
+         "members": "packets"}  # fmt: skip
+"""Fields of trace records that RECORD has under another name."""
+
+
+def _value(words: npt.NDArray[np.uint64], field: weir.TraceField) -> npt.NDArray[np.uint64]:
+    """A field of records whose words are the last axis."""
+    value, above = np.zeros(len(words), np.uint64), 0
+    for word, high, low in field.parts:
+        part = words[:, word] >> np.uint64(low) & np.uint64((1 << (high - low + 1)) - 1)
+        value |= part << np.uint64(above)
+        above += high - low + 1
+    return value
 
 
 def tell_policies(records: Records, queues: Mapping[int, tuple[int, int]]) -> None:

@@ -39,10 +39,9 @@ if TYPE_CHECKING:
         QueueCounters,
         QueueLive,
         State,
-        TraceRecord,
-        decode_trace,
     )
     from ._ffi import WeirError
+    from ._trace import TraceField, TraceRecord, decode_trace, state_fields, trace_choices, trace_fields
 else:
 
     def __getattr__(name: str) -> object:
@@ -50,7 +49,7 @@ else:
         from importlib import import_module
 
         if name in __all__:
-            for home in ("_config", "_device"):
+            for home in ("_config", "_trace", "_device"):
                 module = import_module(f".{home}", __name__)
                 if hasattr(module, name):
                     return globals().setdefault(name, getattr(module, name))
@@ -71,6 +70,7 @@ __all__ = [
     "QueueCounters",
     "QueueLive",
     "State",
+    "TraceField",
     "TraceRecord",
     "Value",
     "WeirError",
@@ -89,5 +89,8 @@ __all__ = [
     "policies",
     "policy_of",
     "shaper_parameters",
+    "state_fields",
+    "trace_choices",
+    "trace_fields",
     "weight_from_burst",
 ]

@@ -38,12 +38,16 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Policy:
-    """A queue management policy and what can be set for it."""
+    """A queue management policy and what can be set for it.
+
+    `plot` is what a picture shows beside the queue: "queue" nothing, "average", "p" or "sojourn".
+    """
 
     id: int
     name: str
     help: str
     source: str
+    plot: str
     parameters: tuple[Parameter, ...]
 
 
@@ -146,7 +150,7 @@ def _all(at: Any, *arguments: int) -> Iterator[Any]:
 def policies() -> tuple[Policy, ...]:
     """All policies that the library knows, with their parameters and ranges (of the largest build)."""
     return tuple(
-        Policy(p.id, text(p.name), text(p.help), text(p.source),
+        Policy(p.id, text(p.name), text(p.help), text(p.source), text(p.plot),
                tuple(_parameter(q) for q in _all(lib.weir_parameter_at, p.id)))
         for p in _all(lib.weir_policy_at)
     )  # fmt: skip

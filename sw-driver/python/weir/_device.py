@@ -25,6 +25,7 @@ from ._config import (
     show_config,
 )
 from ._ffi import WeirError, check, ffi, lib
+from ._trace import TraceRecord, _record
 
 
 class Bus(Protocol):
@@ -179,88 +180,6 @@ class LinkCounters:
     corrupted: int
     bytes_out: int
     bytes_in: int
-
-
-@dataclass(frozen=True)
-class TraceRecord:
-    """One decision (kind "arrival"), departure or tick; q is before an arrival, after a departure.
-
-    `average_raw` is UQ21.22 and `p_raw` UQ1.32, `average` and `p` the same as numbers; `draw` is u * 2^24. The fields
-    from `policy` to `idle_slots` belong to arrivals, `marked` and `sojourn_ns` to departures; they are 0 otherwise.
-    Of kind "tick" are the records of a policy's periodic work: only `time_ns`, `queue`, `policy` and `state` count.
-    """
-
-    time_ns: int
-    queue: int
-    kind: str
-    action: str
-    cause: str
-    ecn: int
-    exempt: bool
-    length: int
-    bytes: int
-    packets: int
-    frames: int
-    policy: int
-    unit: int
-    average_raw: int
-    average: float
-    p_raw: int
-    p: float
-    count: int
-    draw: int
-    idle_slots: int
-    marked: bool
-    sojourn_ns: int
-    number: int
-    state: tuple[int, ...]
-
-
-_KINDS = ("arrival", "departure", "tick")
-_ACTIONS = ("accept", "mark", "drop")
-_CAUSES = ("none", "early", "forced", "overflow", "link_down", "front", "partial")
-
-
-def _name(names: tuple[str, ...], value: int) -> str:
-    return names[value] if value < len(names) else str(value)
-
-
-def _record(r: Any) -> TraceRecord:
-    return TraceRecord(
-        r.time_ns,
-        r.queue,
-        _name(_KINDS, r.kind),
-        _name(_ACTIONS, r.action),
-        _name(_CAUSES, r.cause),
-        r.ecn,
-        bool(r.exempt),
-        r.length,
-        r.bytes,
-        r.packets,
-        r.frames,
-        r.policy,
-        r.unit,
-        r.average_raw,
-        r.average,
-        r.p_raw,
-        r.p,
-        r.count,
-        r.draw,
-        r.idle_slots,
-        bool(r.marked),
-        r.sojourn_ns,
-        r.number,
-        tuple(r.state),
-    )
-
-
-def decode_trace(words: Sequence[int]) -> TraceRecord:
-    """A record from its 12 words, word 0 first."""
-    if len(words) != lib.WEIR_RECORD_WORDS:
-        raise WeirError(-1, f"a trace record of {len(words)} words is out of range: it has {lib.WEIR_RECORD_WORDS}")
-    record = ffi.new("struct weir_trace_record *")
-    lib.weir_trace_decode(ffi.new("uint32_t[]", list(words)), record)
-    return _record(record)
 
 
 def _count(c: Any) -> Count:

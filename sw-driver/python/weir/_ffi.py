@@ -37,9 +37,27 @@ def _header() -> Path:
     )
 
 
+def _with_includes(header: Path) -> str:
+    """weir.h with the generated headers in the places where it includes them; in the repository they are in build/rtl."""
+    folders = (header.parent, _ROOT / "build" / "rtl")
+
+    def included(match: re.Match[str]) -> str:
+        for folder in folders:
+            if (folder / match[1]).is_file():
+                return (folder / match[1]).read_text(encoding="utf-8")
+        raise ImportError(
+            f"{header} includes {match[1]}, which is neither beside it nor in {folders[1]}; run: make rtl"
+        )
+
+    return re.sub(r'#include "(\w+\.h)".*', included, header.read_text(encoding="utf-8"))
+
+
 def _declarations() -> str:
-    """weir.h as cffi reads it: no preprocessor lines but plain numeric constants, no C++ wrapper."""
-    text = _header().read_text(encoding="utf-8")
+    """weir.h as cffi reads it: no preprocessor lines but plain numeric constants, no C++ wrapper, no functions with a body."""
+    text = _with_includes(_header())
+    members = re.search(r"#define WEIR_POLICY_MEMBERS (.*)", text)
+    text = re.sub(r"^\tWEIR_POLICY_MEMBERS", members[1] if members else "", text, flags=re.M)
+    text = re.sub(r"^static inline .*\n", "", text, flags=re.M)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
     kept = [

@@ -6,12 +6,16 @@ from typing import Any
 
 import weir
 
-KINDS = ("arrival", "departure", "tick", "3")
+
+def _names(field: str) -> tuple[str, ...]:
+    """Names of a field's values, numbers for those without."""
+    (found,) = (f for f in weir.trace_fields() if f.name == field)
+    width = sum(high - low + 1 for _, high, low in found.parts)
+    return (*found.choices, *map(str, range(len(found.choices), 1 << width)))
+
+
+KINDS, ACTIONS, CAUSES, ECNS, UNITS = map(_names, ("kind", "action", "cause", "ecn", "unit"))
 _ARRIVAL, _TICK = KINDS.index("arrival"), KINDS.index("tick")
-ACTIONS = ("accept", "mark", "drop", "3")
-CAUSES = ("none", "early", "forced", "overflow", "link_down", "front", "partial", *(str(n) for n in range(7, 16)))
-ECNS = ("not-ect", "ect1", "ect0", "ce")
-UNITS = ("bytes", "packets", "frames", "3")
 _NAMES = {policy.id: policy.name for policy in weir.policies()}
 POLICIES = tuple(_NAMES.get(n, str(n)) for n in range(16))
 STATE = ("state0", "state1", "state2", "state3")

@@ -157,11 +157,9 @@ def _plot(context: Context, queue: int, count: int) -> int:
     history = plot.History(queue, unit)
     history.add(array)
     thresholds = [(n, float(shown[n])) for n in ("min", "max", "threshold") if isinstance(shown.get(n), (int, float))]
-    below = plot.Below("p") if policy.name in ("fn", "pie", "pi2") else None
-    if policy.name == "codel":
-        below = plot.Below("sojourn", float(shown["target"]) * 1e3)
+    below = plot.below(policy.plot, shown)
     title = f"queue {queue}: {policy.name}"
-    with_average = policy.name in ("red", "isred", "ared")
+    with_average = policy.plot == "average"
     with Outputs() as outputs:
         plot.draw(outputs.open(place), history, title, context.uri, thresholds, with_average, below, kind)
     if not is_stdout(place):  # no text into a picture

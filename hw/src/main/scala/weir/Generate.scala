@@ -8,14 +8,15 @@ import spinal.core._
 /** Writes Verilog.
   *
   * {{{
-  * weir.Generate <outDir> [preset…|units|<Unit>…|boards|<board>…|formal|reduced|gated|all]
+  * weir.Generate <outDir> [preset…|units|<Unit>…|boards|<board>…|formal|reduced|gated|description|all]
   *   <outDir>/<preset>/weir_<preset>.v   a whole core ('-' becomes '_' in file and module names)
   *   <outDir>/units/<Unit>.v             each unit of [[Units.all]]
   *   <outDir>/boards/<board>/<board>.v   the top of each board of [[board.Boards]]
   *   <outDir>/formal/<Name>.sv           each property component of [[Units.formal]]
   *   <outDir>/reduced/<name>/weir_<name>.v   cores that leave policies out, of [[Reduced]]
   *   <outDir>/gated/<name>/weir_<name>.v     the cores of [[Reduced.gated]], for the cycle model
-  *   <outDir>/weir_regs.{json,h,md,py}   the register map, written with every core
+  *   <outDir>/weir_*.{json,h,c,md,py}    registers, trace records and policies for software and people; written with
+  *                                       every core, or by themselves (description)
   * }}}
   * `all` (the default) is every preset, the units, the boards, the cores of [[Reduced.run]], and those for the cycle model. The output depends on the sources only: no dates, no random
   * values. Ports are `clk` and `rst` (synchronous, active high) in every file
@@ -25,7 +26,7 @@ object Generate {
   /** A request that cannot be met; the message is one line for the person who typed it. */
   private class UsageError(message: String) extends Exception(message)
 
-  private val groups = Seq("units", "boards", "formal", "reduced", "gated", "all")
+  private val groups = Seq("units", "boards", "formal", "reduced", "gated", "description", "all")
 
   def main(args: Array[String]): Unit =
     try run(args.toSeq)
@@ -37,7 +38,7 @@ object Generate {
 
   private def run(args: Seq[String]): Unit = {
     val out = Paths.get(args.headOption.getOrElse(
-      throw new UsageError("usage: weir.Generate <outDir> [preset…|units|boards|formal|reduced|gated|all]")))
+      throw new UsageError("usage: weir.Generate <outDir> [preset…|units|boards|formal|reduced|gated|description|all]")))
     val wanted = if (args.size > 1) args.tail else Seq("all")
     val names = WeirConfig.presets.map(_.name)
     val others = groups ++ Units.all.map(_._1) ++ board.Boards.all.map(_._1)
@@ -47,13 +48,19 @@ object Generate {
     val all = wanted.contains("all")
     val presets = WeirConfig.presets.filter(p => all || wanted.contains(p.name))
     presets.foreach(core(out, _))
-    if (presets.nonEmpty) csr.RegisterFiles.write(out.toFile)
+    if (presets.nonEmpty || wanted.contains("description")) description(out)
     units(out.resolve("units"), name => all || wanted.contains("units") || wanted.contains(name))
     boards(out.resolve("boards"), name => all || wanted.contains("boards") || wanted.contains(name))
     if (all) Reduced.run.foreach(core(out.resolve("reduced"), _))
     if (all || wanted.contains("gated")) Reduced.gated.foreach(core(out.resolve("gated"), _))
     if (wanted.contains("reduced")) Reduced.elaborated.foreach(core(out.resolve("reduced"), _))
     if (wanted.contains("formal")) formal(out.resolve("formal"))
+  }
+
+  private def description(out: Path): Unit = {
+    csr.RegisterFiles.write(out.toFile)
+    csr.TraceFiles.write(out.toFile)
+    csr.PolicyFiles.write(out.toFile)
   }
 
   private def core(out: Path, c: WeirConfig): Unit = {

@@ -1,7 +1,7 @@
 package weir
 
 import weir.aqm.PolicyUnit
-import weir.csr.Register
+import weir.csr.{Register, TraceField, TraceKind, TracePart}
 
 /** A unit of hardware that serves one policy, or several that share their arithmetic. */
 abstract class PolicyEngine(val name: String) {
@@ -15,6 +15,20 @@ abstract class PolicyEngine(val name: String) {
   def afterwards: Int = 0
 }
 
+/** What a picture shows of a policy. */
+sealed abstract class Plot(val text: String)
+
+object Plot {
+  /** the queue alone */
+  case object Queue extends Plot("queue")
+  /** the average, with the queue */
+  case object Average extends Plot("average")
+  /** the probability of arrivals, below it */
+  case object Probability extends Plot("p")
+  /** the sojourn time, below it */
+  case object Sojourn extends Plot("sojourn")
+}
+
 /** A queue management policy that a build can contain. How to add one: docs/adding-a-policy.md.
   *
   * @param id      value of the policy field of a queue's POLICY register, and its bit in FEATURES
@@ -24,12 +38,33 @@ abstract class PolicyEngine(val name: String) {
 abstract class Policy(val id: Int, val name: String, val latency: Int) {
   /** the unit that decides; none if the hard limits are all there is */
   def engine: Option[PolicyEngine]
+  /** one line for people, and where it comes from */
+  def help: String
+  def source: String
+  /** by what it decides, and when */
+  def acts: String
+  /** what a picture shows of it beside the queue: [[Plot]] */
+  def plot: Plot = Plot.Queue
+  /** for the page of `make demo`: settings for a link of 1 Gbit/s as weirctl takes them, and what the plot shows */
+  def demo: Option[(String, String)] = None
+  /** settings with which it acts upon a queue that stands at 10 Gbit/s, by marks: for `make bench` */
+  def bench: String = ""
+  /** what a host sets, in natural units, beside what every queue has and what those of `needs` have */
+  def parameters: Seq[Parameter] = Nil
   /** its group in a queue's register block */
   def registers: Seq[Register]
   /** the unit answers departures too */
   def atDeparture: Boolean = false
+  /** what the records of its ticks tell, in [[csr.TraceRecord.state]] */
+  def tickState: Seq[TraceField] = Nil
+  /** what the records of its arrivals tell otherwise than their fields say */
+  def evidence: String = ""
   /** policies whose registers it uses: a build with it has them too */
   def needs: Set[Policy] = Set.empty
+
+  /** A field of its ticks' records. */
+  protected def tick(name: String, meaning: String, fraction: Int = 0)(parts: TracePart*): TraceField =
+    TraceField(name, Seq(TraceKind.Tick), parts, meaning, fraction)
 }
 
 object Policy {
@@ -37,6 +72,9 @@ object Policy {
   val fast = 10
 
   case object DropTail extends Policy(0, "drop-tail", 1) {
+    val help = "drops what does not fit; as `drop-front`, from the head (front on)"
+    val source = "tc-bfifo(8), tc-pfifo_head_drop(8)"
+    val acts = "the hard limits"
     val engine: Option[PolicyEngine] = None
     val registers: Seq[Register] = Nil
   }

@@ -495,13 +495,8 @@ class WeirCore(c: WeirConfig) extends Component {
     /** whose turn it is */
     val first = kept.indices.map(n => kept.take(n).foldLeft(kept(n).waiting)(_ && !_.waiting))
     val tick = if (kept.isEmpty) PolicyTick(c).assignDontCare() else kept.init.foldRight(kept.last.tick)((k, later) => k.waiting ? k.tick | later)
-    val words = Vec(
-      tick.nowNs(31 downto 0).asBits,
-      B(0, 10 bits) ## U(TraceRecord.kindTick, 2 bits) ## tick.queue.resize(4) ## tick.nowNs(47 downto 32),
-      (tick.policy ## B(0, 16 bits)).resize(32),
-      tick.words(0), tick.words(1), tick.words(2), tick.words(3),
-      B(0, 32 bits), B(0, 32 bits), B(0, 32 bits), B(0, 32 bits), B(0, 32 bits)
-    )
+    private val told = TraceRecord.build(TraceKind.Tick, "time_ns" -> tick.nowNs, "queue" -> tick.queue, "policy" -> tick.policy)
+    val words = Vec(told.indices.map(n => if (TraceRecord.state.contains(n)) tick.words(n - TraceRecord.state.start) else told(n)))
     val record = Stream(Bits(TraceRecord.width bits))
     record.valid := first.zip(kept).map { case (turn, k) => turn && k.wanted }.foldLeft(False: Bool)(_ || _)
     record.payload := words.asBits

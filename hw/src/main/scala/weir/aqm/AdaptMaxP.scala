@@ -3,7 +3,7 @@ package weir.aqm
 import spinal.core._
 import spinal.lib._
 import weir.{Steps, WeirConfig}
-import weir.csr.{ConfigWrite, Register, RegisterMap, Scaled}
+import weir.csr.{ConfigWrite, Register, RegisterMap, Scaled, TraceRecord}
 
 /** Adaptive RED: a tick per queue and interval moves max_p, and the slopes with it (docs/modules/ared.md).
   *
@@ -296,10 +296,8 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
   io.tick.queue := queue
   io.tick.policy := RedFamily.Ared.id
   io.tick.nowNs := nowNs
-  io.tick.words(0) := maxP.asBits
-  io.tick.words(1) := average(42 downto 11).asBits
-  io.tick.words(2) := AdaptMaxP.word(finish.slope)
-  io.tick.words(3) := AdaptMaxP.word(finish.result.gentleSlope)
+  io.tick.words := TraceRecord.tickState(RedFamily.Ared, "max_p" -> maxP, "average" -> average(42 downto 11),
+    "slope" -> AdaptMaxP.word(finish.slope), "gentle_slope" -> AdaptMaxP.word(finish.result.gentleSlope))
 }
 
 object AdaptMaxP {

@@ -4,7 +4,7 @@ import spinal.core._
 import spinal.lib._
 import weir.{Loaded, Policy, PolicyEngine, Steps, WeirConfig}
 import weir.buffer._
-import weir.csr.{ArrivalEvent, QueueConfig, TraceRecord}
+import weir.csr.{ArrivalEvent, QueueConfig, TraceKind, TraceRecord}
 import weir.frame.IpVersion
 import weir.merge.FlowLook
 
@@ -595,23 +595,14 @@ class Admit(c: WeirConfig) extends Component {
 
   val trace = new Area {
     private val at = commit.context.request
-    private def word(value: Data): Bits = value.asBits.resize(32)
-    val words = Vec(
-      at.nowNs(31 downto 0).asBits,
-      commit.evidence.probability.msb ## commit.context.arrival.meta.exempt ## at.ecn ## commit.cause.resize(4) ##
-        commit.action ## U(TraceRecord.kindArrival, 2 bits) ## at.queue.resize(4) ## at.nowNs(47 downto 32),
-      (if (c.jumbo) B(0, 1 bit) ## Mux(commit.context.header, commit.context.packets, U(0, c.memberWidth bits)) else B(0, 10 bits)) ##
-        commit.context.unit ## at.policy ## B(0, 2 bits) ## at.length,
-      word(at.bytes),
-      at.frames ## at.packets,
-      commit.evidence.average(42 downto 11).asBits,
-      commit.evidence.average(10 downto 0) ## B(0, 21 bits),
-      word(commit.evidence.count),
-      commit.evidence.probability(31 downto 0).asBits,
-      word(at.draw),
-      word(commit.evidence.idleSlots),
-      commit.context.sequence.asBits
-    )
+    private val members =
+      if (c.jumbo) Seq("members" -> Mux(commit.context.header, commit.context.packets, U(0, c.memberWidth bits))) else Nil
+    val words = TraceRecord.build(TraceKind.Arrival, Seq(
+      "time_ns" -> at.nowNs, "queue" -> at.queue, "action" -> commit.action, "cause" -> commit.cause, "ecn" -> at.ecn,
+      "exempt" -> commit.context.arrival.meta.exempt, "length" -> at.length, "policy" -> at.policy,
+      "unit" -> commit.context.unit, "bytes" -> at.bytes, "packets" -> at.packets, "frames" -> at.frames,
+      "average" -> commit.evidence.average, "count" -> commit.evidence.count, "p" -> commit.evidence.probability,
+      "draw" -> at.draw, "idle_slots" -> commit.evidence.idleSlots, "number" -> commit.context.sequence) ++ members: _*)
     io.trace.valid := commit.own
     io.traced := commit.traced
     io.trace.payload := words.asBits

@@ -2,12 +2,33 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, PolicyEngine, Steps, WeirConfig}
+import weir.{Parameter, Parameters, Plot, Policy, PolicyEngine, Steps, WeirConfig}
 import weir.csr._
 import weir.csr.Registers._
 
 /** CoDel, controlled delay (RFC 8289), with marking as in Linux' `codel` and `fq_codel` (docs/modules/codel.md). */
 object Codel extends Policy(7, "codel", 1) {
+  import Parameters._
+
+  val help = "controlled delay: drops or marks at departure by the sojourn time"
+  val source = "RFC 8289; tc-codel(8)"
+  val acts = "departure, sojourn time"
+  override val plot: Plot = Plot.Sojourn
+  override val demo: Option[(String, String)] = Some((
+    "limit 100KB target 100us interval 200us ecn on",
+    "Marks or drops at the head when packets have waited too long for too long (RFC " +
+      "8289)."))
+  override val bench = "target 20us interval 200us ecn on"
+  override val parameters: Seq[Parameter] = Seq(
+    time("target", 1, "5ms", "RFC 8289 TARGET, tc-codel target", "sojourn time that may stand",
+      "RFC 8289 has 5ms, 5 to 10 % of interval"),
+    time("interval", 1, "100ms", "RFC 8289 INTERVAL, tc-codel interval",
+      "time above target before the first drop: the longest usual round trip", "RFC 8289 has 100ms"),
+    length("maxpacket", 0, "1514", "RFC 8289 MAXPACKET, Linux mtu",
+      "no drop while the queue holds this or less: the longest usual frame, header included",
+      "give the longest usual frame: an MTU of 1500 is 1514"),
+    time("ce_threshold", 0, "off", "tc-codel ce_threshold", "ECT packets with a longer sojourn time are marked", "or off"),
+    switch("ecn", "off", "tc-codel ecn", "mark ECT packets instead of dropping them"))
   val engine: Option[PolicyEngine] = Some(CodelEngine)
   override val atDeparture = true
   val registers: Seq[Register] = Seq(

@@ -2,12 +2,26 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, PolicyEngine, WeirConfig}
+import weir.{Parameter, ParameterKind, Policy, PolicyEngine, WeirConfig}
+import weir.Parameters.amount
 import weir.csr._
 import weir.csr.Registers._
 
 /** DT-ECN: Drop-Tail that marks ECT packets above a threshold (docs/modules/dt-ecn.md). */
 object DtEcn extends Policy(2, "dt-ecn", 2) {
+  val help = "drops what does not fit, and marks ECT packets above a threshold"
+  val source = "DT-ECN: Drop-Tail with a marking threshold"
+  val acts = "arrival, instantaneous queue"
+  override val demo: Option[(String, String)] = Some((
+    "limit 100KB utilisation 30%",
+    "Marks every ECN-capable packet above 30 % of the limit."))
+  override val bench = "utilisation 0.5%"
+  override val parameters: Seq[Parameter] = Seq(
+    Parameter("utilisation", ParameterKind.Percent, "%", 0, 100, "50", "DT-ECN", "threshold in per cent of the limit",
+      "or give threshold instead", optional = true),
+    amount("threshold", 0, "limit*utilisation/100", "DT-ECN",
+      "queue, with the arrival, from which ECT packets are marked; rounded up; over utilisation",
+      "or give utilisation instead"))
   val engine: Option[PolicyEngine] = Some(DtEcnEngine)
   val registers: Seq[Register] = Seq(
     shadow("DTECN_THRESHOLD", 0x070, 22, Value((1 << 22) - 1),

@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, PolicyEngine, Steps, WeirConfig}
+import weir.{Parameter, Parameters, Plot, Policy, PolicyEngine, Steps, WeirConfig}
 import weir.csr._
 import weir.csr.Registers._
 
@@ -34,8 +34,32 @@ object Fn extends PolicyEngine("fn") {
     bits("MANTISSA", 17, 0, ""), bits("EXPONENT", 29, 24, "value = MANTISSA * 2^EXPONENT"))
 
   object Policy extends Policy(4, "fn", 20) {
+    import Parameters.{choice, count, held, length, rate, switch}
+
+    val help = "fast congestion notification: by the rate of the last arrivals and the queue"
+    val source = "FN (APCC 2009)"
+    val acts = "arrival, arrival rate over a window"
+    override val plot: Plot = Plot.Probability
+    override val demo: Option[(String, String)] = Some((
+      "limit 100KB window 256 t 500us ecn on",
+      "Acts only when the queue that the measured rate leads to is above its optimum."))
+    override val bench = "t 100us window 1024 ecn on"
+    override val parameters: Seq[Parameter] = Seq(
+      count("window", "packets", 1, entries, "1024", "FN Ws",
+        s"arrivals over which the rate is taken; the queues' windows share $entries", s"the queues' windows share $entries"),
+      Parameters.time("t", 1, "27ms", "FN T", "time constant, in which the queue is to reach qopt", "the paper has 1ms to 1.728s"),
+      held("qopt", "limit_bytes/16", "FN Qopt", "queue that is aimed at", "it fits the buffer"),
+      rate("capacity", "the link's rate", "FN mu", "rate at which the queue empties", "give the rate at which the queue empties"),
+      length("mean", 16, "1514", "FN MaxPacketSize", "packet length that has the probability itself in byte mode",
+        "give the longest usual frame"),
+      switch("quadratic", "off", "FN; its form is ours", "count with the rate's change as well"),
+      choice("spread", Seq("geometric", "uniform"), "uniform", "FN uniform mode", "how selected packets are spread"),
+      switch("bytemode", "off", "FN byte mode; RFC 7141 advises off", "scale the probability by length/mean"),
+      switch("ecn", "off", "FN", "mark ECT packets instead of dropping them"))
     val engine: Option[PolicyEngine] = Some(Fn)
     val registers: Seq[Register] = Seq(aim, control, window, time, roomLow, roomHigh, mean, halfT2)
+    override val evidence: String = "`average` is R in bytes per 2^20 ns (R in bit/s is that times 8·10^9/2^20), `count` 0 " +
+      "where P is 0, `p` P before κ and spreading, `idle_slots` the packets in the window"
   }
 }
 

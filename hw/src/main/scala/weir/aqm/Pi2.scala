@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, PolicyEngine, Steps, WeirConfig}
+import weir.{Parameter, Parameters, Plot, Policy, PolicyEngine, Span, Steps, WeirConfig}
 import weir.csr._
 import weir.csr.Registers._
 
@@ -11,6 +11,39 @@ object Pi2Engine extends PolicyEngine("pi2") {
   def build(c: WeirConfig): PolicyUnit = new Pi2(c)
 
   object Pi2 extends Policy(8, "pi2", 5) {
+    import Parameters._
+
+    val help = "PI controller with a squared probability; with low_latency the L queue of DualPI2"
+    val source = "RFC 9332; tc-dualpi2(8)"
+    val acts = "arrival, tick, departure (step); pairs of queues"
+    override val plot: Plot = Plot.Probability
+    override val demo: Option[(String, String)] = Some((
+      "limit 100KB target 200us tupdate 50us alpha 40 beta 40 ecn on",
+      "PIE's controller with the square of its output (RFC 9332)."))
+    override val bench = "target 50us tupdate 50us beta 40 ecn on"
+    override val parameters: Seq[Parameter] = Seq(
+      time("target", 1, "15ms", "RFC 9332 target, tc-dualpi2 target",
+        "delay that the controller of the classic queue aims at", "RFC 9332 has 15ms"),
+      time("tupdate", 10, "target, at most 33.333ms", "RFC 9332 min(target, RTT_max/3), tc-dualpi2 tupdate",
+        "time from one update of the probability to the next",
+        "RFC 9332 has the target, at most a third of the longest round trip"),
+      number("alpha", "1/s", 0, 40, "10*tupdate in s", "RFC 9332 0.1*Tupdate/RTT_max^2, tc-dualpi2 alpha",
+        "gain of the delay's distance from the target", "with tupdate 15ms RFC 9332 has 0.15"),
+      number("beta", "1/s", 0, 40, "3", "RFC 9332 0.3/RTT_max, tc-dualpi2 beta", "gain of the delay's change",
+        "RFC 9332 has 3"),
+      time("step_thresh", 0, "1ms", "tc-dualpi2 step_thresh", "low-latency packets with a longer sojourn time are marked",
+        "tc-dualpi2 has 1ms"),
+      number("coupling_factor", "", 0, 15, "2", "RFC 9332 k, tc-dualpi2 coupling_factor",
+        "k: low-latency packets are marked with k times the base probability", "RFC 9332 has 2"),
+      number("p_cmax", "", 0, 1, "1/coupling_factor^2, at most 1", "RFC 9332 p_Cmax",
+        "from this classic probability on the queue and its pair are overloaded: ECT packets are dropped too",
+        "RFC 9332 has 1/k^2"),
+      switch("ecn", "on", "RFC 9332 A.1", "the classic queue marks ECT packets instead of dropping them"),
+      switch("low_latency", "off", "RFC 9332 L queue",
+        "this is the low-latency queue of a pair; make it `strict`, with the lower number"),
+      count("coupled", "", 0, 7, "0", "RFC 9332",
+        "number of the other queue of the pair; the two name each other, a queue without a pair any",
+        "name a queue of this core").copy(span = Span.Queues))
     val engine: Option[PolicyEngine] = Some(Pi2Engine)
     val registers: Seq[Register] = Seq(
       shadow("PI2_CTRL", 0x120, 32, Value(0), "role of the queue",
@@ -25,6 +58,15 @@ object Pi2Engine extends PolicyEngine("pi2") {
       shadow("PI2_MAX", 0x13C, 32, Value(0), "p_Cmax: from this p'^2 on the pair is overloaded, UQ0.32")
     )
     override def atDeparture: Boolean = true
+    override val tickState: Seq[TraceField] = Seq(
+      tick("base", "p' after the tick, UQ0.48", fraction = 48)(TracePart(4, 15, 0), TracePart(3, 31, 0)),
+      tick("over_c", "p_C has reached PI2_MAX")(TracePart(4, 16, 16)),
+      tick("over_l", "that, or p_CL has reached 1")(TracePart(4, 17, 17)),
+      tick("asleep", "no tick comes until a packet does")(TracePart(4, 18, 18)),
+      tick("delay_ns", "delay, ns: the greater of the pair")(TracePart(5, 31, 0)),
+      tick("p_c", "p_C, UQ0.32", fraction = 32)(TracePart(6, 31, 0)))
+    override val evidence: String =
+      "`average` is p_C times 2^21, `count` the state (bit 0 L queue, 1 over_C, 2 over_L), `p` the one used"
   }
 }
 
@@ -186,12 +228,8 @@ class Pi2(c: WeirConfig) extends PolicyUnit(c) {
     io.tick.queue := queue
     io.tick.policy := Pi2Engine.Pi2.id
     io.tick.nowNs := nowNs
-    io.tick.words := RegNextWhen(Vec(
-      base(fraction - 1 downto fraction - 32).asBits,
-      (sleeping ## state.overCoupled ## state.overClassic ## base(fraction - 33 downto 0)).resize(32),
-      delayNs.asBits,
-      state.classic.asBits
-    ), t2)
+    io.tick.words := RegNextWhen(TraceRecord.tickState(Pi2Engine.Pi2, "base" -> base, "over_c" -> state.overClassic,
+      "over_l" -> state.overCoupled, "asleep" -> sleeping, "delay_ns" -> delayNs, "p_c" -> state.classic), t2)
   }
   for (q <- 0 until c.queues) when(io.clear(q))(fresh(q) := True)
   io.busy := timer.io.busy || tick.busy || io.tick.valid

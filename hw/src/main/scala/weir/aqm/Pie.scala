@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, PolicyEngine, Steps, WeirConfig}
+import weir.{Parameter, Parameters, Plot, Policy, PolicyEngine, Steps, WeirConfig}
 import weir.csr._
 import weir.csr.Registers._
 
@@ -11,6 +11,32 @@ object PieEngine extends PolicyEngine("pie") {
   def build(c: WeirConfig): PolicyUnit = new Pie(c)
 
   object Pie extends Policy(6, "pie", 5) {
+    import Parameters._
+
+    private val perSecond = "it counts per second; tc-pie counts in sixteenths, its 2 and 20 are 0.125 and 1.25"
+    val help = "proportional integral controller enhanced: a delay by a drop probability"
+    val source = "RFC 8033; tc-pie(8)"
+    val acts = "arrival; tick moves p"
+    override val plot: Plot = Plot.Probability
+    override val demo: Option[(String, String)] = Some((
+      "limit 100KB target 200us tupdate 10us burst 0 alpha 1 beta 10 ecn on",
+      "Holds the queueing delay at a target with a PI controller (RFC 8033). Its gains are cut " +
+        "while p is small, so 8 ms of overload, a second of the recording, are nearly over before p counts."))
+    override val bench = "target 50us tupdate 50us burst 0 beta 10 ecn on"
+    override val parameters: Seq[Parameter] = Seq(
+      time("target", 1, "15ms", "RFC 8033 QDELAY_REF, tc-pie target", "delay that the controller aims at",
+        "RFC 8033 has 15ms"),
+      time("tupdate", 10, "15ms", "RFC 8033 T_UPDATE, tc-pie tupdate", "time from one update of the probability to the next",
+        "RFC 8033 has 15ms"),
+      number("alpha", "1/s", 0, 1, "0.125", "RFC 8033 alpha (tc-pie: sixteenths)",
+        "gain of the delay's distance from the target", perSecond),
+      number("beta", "1/s", 0, 10, "1.25", "RFC 8033 beta (tc-pie: sixteenths)", "gain of the delay's change", perSecond),
+      time("burst", 0, "150ms", "RFC 8033 MAX_BURST", "burst that passes an idle queue without drops", "RFC 8033 has 150ms"),
+      number("mark_ecnth", "", 0, 1, "0.1", "RFC 8033 mark_ecnth", "probability above which ECT packets are dropped too",
+        "RFC 8033 has 0.1"),
+      held("bypass", "3000", "RFC 8033 2*MEAN_PKTSIZE", "no drop while the queue holds this or less",
+        "give two packets of typical length").copy(whole = true),
+      switch("ecn", "off", "tc-pie ecn", "mark ECT packets instead of dropping them"))
     val engine: Option[PolicyEngine] = Some(PieEngine)
     val registers: Seq[Register] = Seq(
       shadow("PIE_CTRL", 0x0B0, 32, Value(0), "variant of PIE", flag("ECN", 0, "mark ECT packets")),
@@ -22,6 +48,14 @@ object PieEngine extends PolicyEngine("pie") {
       shadow("PIE_ECN_MAX", 0x0C8, 32, Value(0), "above this p ECT packets are dropped too, UQ0.32"),
       shadow("PIE_BYPASS", 0x0CC, 21, Value(0), "no drop while the queue holds this many bytes or fewer")
     )
+    override val tickState: Seq[TraceField] = Seq(
+      tick("p", "p after the tick, UQ0.48", fraction = 48)(TracePart(4, 15, 0), TracePart(3, 31, 0)),
+      tick("calm", "p is small, and the delay less than half the target")(TracePart(4, 16, 16)),
+      tick("asleep", "no tick comes until a packet does")(TracePart(4, 17, 17)),
+      tick("delay_ns", "delay, ns")(TracePart(5, 31, 0)),
+      tick("burst_ns", "burst allowance left, ns")(TracePart(6, 31, 0)))
+    override val evidence: String =
+      "`count` is what kept the packet from being selected: bit 0 burst allowance, 1 calm, 2 bypass"
   }
 }
 
@@ -143,12 +177,8 @@ class Pie(c: WeirConfig) extends PolicyUnit(c) {
     io.tick.queue := queue
     io.tick.policy := PieEngine.Pie.id
     io.tick.nowNs := nowNs
-    private val record = RegNextWhen(Vec(
-      next(fraction - 1 downto fraction - 32).asBits,
-      (sleeping ## decisionState.calm ## next(fraction - 33 downto 0)).resize(32),
-      delayNs.asBits,
-      burst.asBits
-    ), t4)
+    private val record = RegNextWhen(TraceRecord.tickState(PieEngine.Pie, "p" -> next(fraction - 1 downto 0),
+      "calm" -> decisionState.calm, "asleep" -> sleeping, "delay_ns" -> delayNs, "burst_ns" -> burst), t4)
     io.tick.words := record
   }
   for (q <- 0 until c.queues) when(io.clear(q))(fresh(q) := True)

@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Policy, PolicyEngine, WeirConfig}
+import weir.{Parameter, Parameters, Plot, Policy, PolicyEngine, WeirConfig}
 import weir.csr._
 import weir.csr.Registers.{scaled => mantissaExponent, _}
 
@@ -14,6 +14,42 @@ object RedFamily extends PolicyEngine("red") {
   override def afterwards: Int = IdleDecay.latency
 
   object Red extends Policy(1, "red", 10) {
+    import Parameters._
+
+    val help = "random early detection: drops or marks by the average queue"
+    val source = "Floyd & Jacobson 1993; tc-red(8); ns-2.35 red.cc"
+    val acts = "arrival, average"
+    override val plot: Plot = Plot.Average
+    override val bench = "min 50KB max 150KB probability 0.1 ecn on"
+    override val parameters: Seq[Parameter] = Seq(
+      amount("min", 0, "max/3", "tc-red min, ns-2 thresh_", "average above which packets are selected by chance",
+        "it is not above max"),
+      amount("max", 1, "3*min, or limit/4", "tc-red max, ns-2 maxthresh_",
+        "average at which the chance is `probability`; above it, certain or gentle",
+        "the buffer holds no more; without a max it is 3*min"),
+      number("probability", "", BigDecimal("1e-6"), 1, "0.02", "tc-red probability, ns-2 1/linterm_", "max_p, the chance at max",
+        "it is the chance at max, e.g. 0.02"),
+      length("avpkt", 16, "1000", "tc-red avpkt, ns-2 mean_pktsize_", "typical packet: idle slots, burst, byte mode",
+        "give the length of a typical packet"),
+      count("burst", "packets", 1, 1000000, "(2*min+max)/(3*avpkt)", "tc-red burst",
+        "burst that is let through; gives the weight", "or give weight instead").copy(optional = true),
+      number("weight", "", BigDecimal(1) / 65536, 1, "from burst", "Floyd & Jacobson 1993, ns-2 q_weight_",
+        "weight w of the moving average; over burst", "or give burst and let it be derived"),
+      rate("bandwidth", "the link's rate", "tc-red bandwidth",
+        "rate by which an idle queue's average decays: a slot is avpkt*8/bandwidth", "give the rate at which the queue empties"),
+      switch("gentle", "off", "ns-2 gentle_", "between max and 2*max the chance rises to 1"),
+      switch("ecn", "off", "tc-red ecn, ns-2 setbit_", "mark ECT packets instead of dropping them"),
+      switch("harddrop", "off", "tc-red harddrop", "drop above max also what could be marked"),
+      switch("nodrop", "off", "tc-red nodrop", "never drop by chance what cannot be marked; needs ecn"),
+      choice("spread", Seq("geometric", "uniform", "uniform-wait"), "uniform",
+        "Floyd & Jacobson 1993 section 7, ns-2 wait_", "how selected packets are spread"),
+      choice("bytemode", Seq("off", "after", "before"), "off",
+        "ns-2 bytes_ (after), Floyd & Jacobson 1993 (before); RFC 7141 advises off",
+        "scale the chance by length/avpkt, after or before spreading"),
+      switch("exempt_first", "on; off with geometric", "ns-2 red.cc; Linux",
+        "the first packet in the band counts and is never selected by chance"),
+      switch("adaptive", "off; on with ared", "tc-red adaptive, adaptative",
+        "adapt max_p to the average: the policy becomes ared, or red with off").copy(optional = true))
     val engine: Option[PolicyEngine] = Some(RedFamily)
     val registers: Seq[Register] = Seq(
       shadow("RED_FLAGS", 0x014, 32, Value(0), "variant of RED",
@@ -38,6 +74,25 @@ object RedFamily extends PolicyEngine("red") {
 
   /** Input-sensitive RED: acts earlier while the average, or the queue, rises fast. */
   object Isred extends Policy(3, "isred", 10) {
+    import Parameters._
+
+    val help = "input-sensitive RED: acts earlier while the average rises fast"
+    val source = "ISRED; its edrop() is ours"
+    val acts = "arrival, average and its slope"
+    override val plot: Plot = Plot.Average
+    override val demo: Option[(String, String)] = Some((
+      "limit 100KB min 10KB max 30KB probability 0.1 avpkt 1000 burst 20 ecn on slope 20000",
+      "RED that acts earlier while the average rises fast."))
+    override val bench = "min 50KB max 150KB probability 0.1 ecn on"
+    override val parameters: Seq[Parameter] = Seq(
+      number("slope", "queue unit/s", BigDecimal("0.001"), BigDecimal(10000000000L), "0.8*limit", "ISRED",
+        "rise a second from which arrivals between min and max are treated by `mode`",
+        "give queue units a second, e.g. 0.8 times the limit"),
+      choice("mode", Seq("certain", "chance", "gain"), "certain", "Weir (edrop of ISRED)",
+        "what a rapid rise does: drop or mark; RED's chance without the wait; min(1, gain*p_b)"),
+      number("gain", "", BigDecimal("0.001"), 1000, "2", "Weir (edrop of ISRED)", "factor of RED's chance in mode gain",
+        "it is a factor of RED's chance, e.g. 2"),
+      choice("source", Seq("avg", "q"), "avg", "Weir", "whose rise is taken: the average's or the queue's"))
     val engine: Option[PolicyEngine] = Some(RedFamily)
     override def needs: Set[Policy] = Set(Red)
     val registers: Seq[Register] = Seq(
@@ -51,6 +106,26 @@ object RedFamily extends PolicyEngine("red") {
 
   /** Adaptive RED: max_p follows the average. */
   object Ared extends Policy(5, "ared", 10) {
+    import Parameters._
+
+    val help = "adaptive RED: max_p follows the average; also red with adaptive"
+    val source = "Floyd, Gummadi, Shenker 2001; tc-red(8) adaptive"
+    val acts = "arrival; tick adapts max_p"
+    override val plot: Plot = Plot.Average
+    override val demo: Option[(String, String)] = Some((
+      "limit 100KB min 10KB max 30KB probability 0.1 avpkt 1000 burst 20 ecn on interval 1ms",
+      "RED whose max_p follows the average, every millisecond."))
+    override val bench = "min 50KB max 150KB probability 0.1 interval 100us ecn on"
+    override val parameters: Seq[Parameter] = Seq(
+      time("interval", 100, "500ms", "Floyd 2001 interval, tc-red", "time from one change of max_p to the next",
+        "Floyd's is 500ms"),
+      amount("low", 0, "min+0.4*(max-min)", "Floyd 2001 target", "average below which max_p falls", "it is between min and high"),
+      amount("high", 0, "min+0.6*(max-min)", "Floyd 2001 target", "average above which max_p rises", "it is between low and max"),
+      number("bottom", "", BigDecimal("1e-6"), 1, "0.01", "ns-2 bottom_", "least max_p", "Floyd's is 0.01"),
+      number("top", "", BigDecimal("1e-6"), 1, "0.5", "ns-2 top_", "largest max_p", "Floyd's is 0.5"),
+      number("alpha", "", 0, 1, "0.01", "Floyd 2001 alpha, ns-2 alpha_", "max_p rises by this, or by max_p/4 if that is less",
+        "Floyd's is 0.01"),
+      number("beta", "", 0, 1, "0.9", "Floyd 2001 beta, ns-2 beta_", "max_p falls to this share of itself", "Floyd's is 0.9"))
     val engine: Option[PolicyEngine] = Some(RedFamily)
     override def needs: Set[Policy] = Set(Red)
     val registers: Seq[Register] = Seq(
@@ -64,6 +139,11 @@ object RedFamily extends PolicyEngine("red") {
       shadow("ARED_BAND", 0x06C, 32, Value(0), "2^17 / (max - min)", mantissaExponent: _*),
       shadow("ARED_GENTLE", 0x074, 32, Value(0), "2^17 / max", mantissaExponent: _*)
     )
+    override val tickState: Seq[TraceField] = Seq(
+      tick("max_p", "max_p after the tick, UQ0.32", fraction = 32)(TracePart(3, 31, 0)),
+      tick("average", "the average it used, UQ21.11", fraction = 11)(TracePart(4, 31, 0)),
+      tick("slope", "slope, as RED_SLOPE holds it")(TracePart(5, 31, 0)),
+      tick("gentle_slope", "gentle slope, as RED_GENTLE_SLOPE holds it")(TracePart(6, 31, 0)))
   }
 
   /** The family's registers of these names. */

@@ -1,23 +1,16 @@
 package weir.csr
 
 import java.io.File
-import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.Files
 
 /** Writes what software and people read about the registers. The output depends on [[RegisterMap]] only. */
 object RegisterFiles {
   private val blocks = Seq(RegisterMap.core, RegisterMap.queue)
   private val origin = "Generated from RegisterMap.scala; do not edit."
 
-  /** Writes `weir_regs.json`, `.h`, `.md` and `.py` into `dir`; files that would not change stay untouched. */
-  def write(dir: File): Unit = {
-    dir.mkdirs()
-    for ((extension, text) <- Seq("json" -> json, "h" -> header, "md" -> markdown, "py" -> python)) {
-      val path = new File(dir, s"weir_regs.$extension").toPath
-      val bytes = text.getBytes(UTF_8)
-      if (!Files.exists(path) || !java.util.Arrays.equals(Files.readAllBytes(path), bytes)) Files.write(path, bytes)
-    }
-  }
+  /** Writes `weir_regs.json`, `.h`, `.md` and `.py` into `dir`. */
+  def write(dir: File): Unit =
+    Written.write(dir, Seq("json" -> json, "h" -> header, "md" -> markdown, "py" -> python)
+      .map { case (extension, text) => s"weir_regs.$extension" -> text }: _*)
 
   /** A constant of C and Python: name, value, comment. */
   private case class Constant(name: String, value: BigInt, comment: String = "")
@@ -96,10 +89,7 @@ object RegisterFiles {
   }.mkString(s"<!-- $origin -->\n\n", "\n", "")
 
   private def json: String = {
-    def text(s: String) = "\"" + s.replace("\\", "\\\\").replace("\"", "\\\"") + "\""
-    def pairs(p: (String, String)*) = p.map { case (k, v) => s"${text(k)}: $v" }.mkString("{", ", ", "}")
-    def list(items: Seq[String], indent: String) =
-      if (items.isEmpty) "[]" else items.mkString(s"[\n$indent  ", s",\n$indent  ", s"\n$indent]")
+    import Written.{json => pairs, jsonList => list, quoted => text}
     def field(f: Field) = pairs("name" -> text(f.name), "high" -> s"${f.high}", "low" -> s"${f.low}",
       "description" -> text(f.description))
     def register(block: Block)(r: Register) = pairs(
