@@ -22,7 +22,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val selected = in(Bits(c.queues bits))
     /** the queue's words have been copied, or its policy has changed */
     val renew = in(Bits(c.queues bits))
-    val averages = in(Vec(UInt(43 bits), c.queues))
+    val averages = in(Vec(Fixed.average(), c.queues))
     /** the average of that queue is stored at the end of this cycle */
     val stored = slave(Flow(c.queueId))
     val queue = in(c.queueId)
@@ -99,7 +99,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
   /** One tick: the new max_p. Each word that comes is compared with one number, and the lesser or the greater of both taken. */
   val adapt = new Area {
     val nowNs = Reg(c.time)
-    val average = Reg(UInt(43 bits))
+    val average = Reg(Fixed.average())
     val isAdapted, above, below, canRise, canFall = Reg(Bool())
     /** max_p, the one before the tick to begin with */
     val maxP, change = Reg(UInt(32 bits))

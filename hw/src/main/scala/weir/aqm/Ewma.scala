@@ -21,20 +21,20 @@ case class Ewma(c: WeirConfig) extends Component {
     /** q in the queue's unit, with the request */
     val quantity = in(c.quantity)
     val clear = in(Bits(c.queues bits))
-    val average = out(UInt(43 bits))
-    val belowMinimum = out(SInt(44 bits))
-    val belowMaximum = out(SInt(44 bits))
-    val belowDouble = out(SInt(45 bits))
-    val idleSlots = out(UInt(22 bits))
+    val average = out(Fixed.average())
+    val belowMinimum = out(Fixed.distance)
+    val belowMaximum = out(Fixed.distance)
+    val belowDouble = out(Fixed.doubleDistance)
+    val idleSlots = out(Fixed.slots())
     /** t4: the average before the request */
-    val previous = out(UInt(43 bits))
+    val previous = out(Fixed.average())
     /** t3: that queue has another average from the next cycle on, as `live` tells */
     val stored = master(Flow(c.queueId))
-    val live = out(Vec(UInt(43 bits), c.queues))
+    val live = out(Vec(Fixed.average(), c.queues))
   }
   noIoPrefix()
 
-  val averages = Vec.fill(c.queues)(Reg(UInt(43 bits)) init 0)
+  val averages = Vec.fill(c.queues)(Reg(Fixed.average()) init 0)
   /** in t4: the result is the queue's average, and stored at the end of this cycle; the sum comes too late to be told to a queue in t3 */
   val storing = Reg(Bits(c.queues bits)) init 0
 
@@ -53,8 +53,8 @@ case class Ewma(c: WeirConfig) extends Component {
     val weight = (weightHigh(3 downto 0) ## words("RED_WEIGHT_LO", queue)).asUInt
     val minimum = words("RED_MIN", queue).asUInt
     val maximum = words("RED_MAX", queue).asUInt
-    val retained = unity ? U(0, 36 bits) | (idle ? io.factor.retained | ~weight)
-    val share = (unity || idle) ? U(0, 36 bits) | weight
+    val retained = unity ? Fixed.weight.zero | (idle ? io.factor.retained | ~weight)
+    val share = (unity || idle) ? Fixed.weight.zero | weight
     val update = io.request.valid && !PerQueue.bit(io.clear, queue)
   }
 
@@ -74,7 +74,7 @@ case class Ewma(c: WeirConfig) extends Component {
     val maximum = RegNextWhen(t0.maximum, io.request.valid)
     val past = new PartialProducts(retained, average, valid)
     val present = new PartialProducts(share, quantity, valid)
-    val kept = RegNextWhen((unity || idle) ? U(0, 43 bits) | average, valid)
+    val kept = RegNextWhen((unity || idle) ? Fixed.average.zero | average, valid)
   }
 
   /** Both products and the lower 36 bits of `kept`, but for that part of the first product that starts at 2^36; of their lower 36
@@ -111,9 +111,9 @@ case class Ewma(c: WeirConfig) extends Component {
   val t4 = new Area {
     val results = RegNextWhen(t3.results, t3.valid)
   }
-  io.average := t4.results(0).resize(43)
-  io.belowMinimum := t4.results(1).asSInt.resize(44)
-  io.belowMaximum := t4.results(2).asSInt.resize(44)
+  io.average := t4.results(0).resize(Fixed.average.width)
+  io.belowMinimum := t4.results(1).asSInt.resize(Fixed.average.width + 1)
+  io.belowMaximum := t4.results(2).asSInt.resize(Fixed.average.width + 1)
   io.belowDouble := t4.results(3).asSInt
   io.idleSlots := t1.slots
   io.previous := t1.average

@@ -241,14 +241,14 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
     val fine = RegNextWhen((top @@ U(0, 7 bits)) >> down(2 downto 0), stage(11))
     val coarse = RegNextWhen(down(6 downto 3), stage(11))
     val infinite12 = RegNextWhen(infinite, stage(11))
-    val shifted = (fine @@ U(0, 43 bits)) >> (coarse @@ U(0, 3 bits))
+    val shifted = (fine @@ Fixed.average.zero) >> (coarse @@ U(0, 3 bits))
     /** all ones if it does not fit: by an OR, for that comes late */
-    private val most = infinite12 || (shifted >> 43) =/= 0
+    private val most = infinite12 || (shifted >> Fixed.average.width) =/= 0
     /** from t13 on */
-    val average = RegNextWhen(shifted.resize(43) | U(43 bits, default -> most), stage(12))
+    val average = RegNextWhen(shifted.resize(Fixed.average.width) | Fixed.average.all(most), stage(12))
     val queue = RegNextWhen(held(2).queue, stage(12))
     val values = for (q <- 0 until c.queues) yield {
-      val value = Reg(UInt(43 bits)) init 0
+      val value = Reg(Fixed.average()) init 0
       when(stage(13) && queue === q)(value := average)
       when(io.clear(q))(value := 0)
       io.live(q) := value

@@ -28,7 +28,7 @@ case class FnDecision(c: WeirConfig) extends Component {
     /** Nn > 0, likewise */
     val positive = in Bool ()
     /** for the record; t12 to t15 */
-    val average = in(UInt(43 bits))
+    val average = in(Fixed.average())
     val commit = slave(Flow(PolicyCommit(c)))
     val clear = in(Bits(c.queues bits))
     val verdict = master(Flow(PolicyVerdict(c)))

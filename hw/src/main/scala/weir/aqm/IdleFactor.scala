@@ -7,7 +7,7 @@ case class IdleFactor() extends Bundle {
   /** it decays by one slot or more */
   def decays: Bool = slots =/= 0
   /** A_idle, 36 fraction bits */
-  val retained = UInt(36 bits)
+  val retained = Fixed.weight()
   /** m */
-  val slots = UInt(22 bits)
+  val slots = Fixed.slots()
 }

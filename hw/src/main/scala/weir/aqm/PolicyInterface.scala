@@ -58,13 +58,13 @@ case class PolicyRequest(c: WeirConfig) extends Bundle {
 /** What the policy used for its decision; copied to the trace record. */
 case class PolicyEvidence(c: WeirConfig) extends Bundle {
   /** UQ21.22 in the queue's unit */
-  val average = UInt(43 bits)
+  val average = Fixed.average()
   /** packets since the last action, as used */
   val count = UInt(16 bits)
   /** probability before spreading, UQ1.32 */
-  val probability = UInt(33 bits)
+  val probability = Fixed.probability()
   /** idle slots that the average was decayed by */
-  val idleSlots = UInt(22 bits)
+  val idleSlots = Fixed.slots()
 }
 
 /** A policy's answer, a fixed number of cycles after the request, in order. */
@@ -172,7 +172,7 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
   val tick = master(Flow(PolicyTick(c)))
 
   /** what LIVE_AVERAGE shows, UQ21.22 */
-  val live = out(Vec(UInt(43 bits), c.queues))
+  val live = out(Vec(Fixed.average(), c.queues))
 
   /** Lets every output rest; whatever an engine assigns afterwards counts. */
   def rest(): Unit = {

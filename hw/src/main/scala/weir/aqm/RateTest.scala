@@ -26,15 +26,15 @@ case class RateTest(c: WeirConfig) extends Component {
     /** the queue has had no arrival yet */
     val clear = in(Bits(c.queues bits))
     /** κ, t3 */
-    val kappa = in(UInt(32 bits))
+    val kappa = in(Fixed.size())
     /** after and before the request, UQ21.22, t4 */
-    val average, previous = in(UInt(43 bits))
+    val average, previous = in(Fixed.average())
     /** the average is between the thresholds, t4 */
     val between = in Bool ()
     /** the rise is rapid; the mode of edrop(): certain, or with `g` in place of RED's */
     val rapid, certain, gained = out Bool ()
     /** κ·gain, UQ16.20 */
-    val g = out(UInt(36 bits))
+    val g = out(Fixed.spread())
   }
   noIoPrefix()
 
@@ -87,7 +87,7 @@ case class RateTest(c: WeirConfig) extends Component {
   /** slope·Δt, κ·gain */
   val t3 = new Area {
     private val load = stage(3) && t1.mine
-    val limit = ShiftSaturate.coarse(t2.product.sum(54, load) << 10, t1.slope.exponent, 43).next(load)
+    val limit = ShiftSaturate.coarse(t2.product.sum(54, load) << 10, t1.slope.exponent, Fixed.average.width).next(load)
     val gain = new PartialProducts(io.kappa, t1.gain.mantissa, load)
   }
 
@@ -100,7 +100,7 @@ case class RateTest(c: WeirConfig) extends Component {
     val rise = RegNextWhen(t1.ofQueue ? (t2.rise @@ S(0, 22 bits)) | ofAverage, load)
     val eligible = RegNextWhen(t1.mine && t2.measured && io.between, stage(4))
     val mode = RegNextWhen(t1.mode, load)
-    val gain = ShiftSaturate.coarse(t3.gain.sum(50, load), t1.gain.exponent, 36).next(load)
+    val gain = ShiftSaturate.coarse(t3.gain.sum(50, load), t1.gain.exponent, Fixed.spread.width).next(load)
   }
 
   /** t6 to t9: the comparison, and whether it counts */

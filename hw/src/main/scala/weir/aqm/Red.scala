@@ -22,12 +22,12 @@ case class Red(c: WeirConfig) extends Component {
     val adapted = c.has(Policy.Ared) generate slave(Flow(Slopes()))
     val adaptedQueue = c.has(Policy.Ared) generate out(c.queueId)
     /** from [[Ewma]], t4 */
-    val average = in(UInt(43 bits))
+    val average = in(Fixed.average())
     /** the average before the request, t4 */
-    val previous = c.has(Policy.Isred) generate in(UInt(43 bits))
-    val belowMinimum, belowMaximum = in(SInt(44 bits))
-    val belowDouble = in(SInt(45 bits))
-    val idleSlots = in(UInt(22 bits))
+    val previous = c.has(Policy.Isred) generate in(Fixed.average())
+    val belowMinimum, belowMaximum = in(Fixed.distance)
+    val belowDouble = in(Fixed.doubleDistance)
+    val idleSlots = in(Fixed.slots())
     val commit = slave(Flow(PolicyCommit(c)))
     /** the queue's count starts anew */
     val clear = in(Bits(c.queues bits))
@@ -81,11 +81,11 @@ case class Red(c: WeirConfig) extends Component {
   count.io.commit << io.commit
   count.io.clear := io.clear
 
-  /** κ = 1 or L/mean, UQ14.20; product t2, κ t3 to t6 */
+  /** κ = 1 or L/mean, UQ12.20; product t2, κ t3 to t6 */
   val size = new Area {
     val byBytes = arrival.byteMode =/= 0
     val product = Multiply(arrival.length, arrival.mean.mantissa, stage(1))
-    val kappa = RegNextWhen(byBytes ? (product >> arrival.mean.exponent) | U(1 << 20, 32 bits), stage(2))
+    val kappa = RegNextWhen(byBytes ? (product >> arrival.mean.exponent) | Fixed.size.one, stage(2))
   }
 
   /** h for both counts that are possible, UQ16.20. `kept` needs t2 to t4; `restarted` is small and done at t3. */
@@ -99,11 +99,12 @@ case class Red(c: WeirConfig) extends Component {
     val keptPackets = count.io.kept.packets
 
     val restartedBytes = Multiply(count.io.restarted.bytes, mean.mantissa, stage(2))
-    val restarted = Reg(UInt(36 bits))
+    val restarted = Reg(Fixed.spread())
     when(stage(3)) {
-      restarted := (count.io.restarted.packets @@ U(0, 20 bits)).resize(36)
-      when(after)(restarted := (restartedBytes >> mean.exponent).resize(36))
-      when(before)(restarted := (count.io.restarted.packets(1) ? (size.kappa << 1) | size.kappa.resize(33)).resize(36))
+      restarted := (count.io.restarted.packets @@ U(0, 20 bits)).resize(Fixed.spread.width)
+      when(after)(restarted := (restartedBytes >> mean.exponent).resize(Fixed.spread.width))
+      when(before)(restarted :=
+        (count.io.restarted.packets(1) ? (size.kappa << 1) | size.kappa.resize(33)).resize(Fixed.spread.width))
       when(before && count.io.restarted.packets === 0)(restarted := 0)
     }
   }
@@ -120,12 +121,12 @@ case class Red(c: WeirConfig) extends Component {
       * from 3/4 of the range on.
       */
     private val Seq(lower, upperTerm) = spreading.keptSizes.terms
-    private val sizes = Meaningful(stage(4))((lower +^ (upperTerm(17 downto 0) << 18)).resize(36))
+    private val sizes = Meaningful(stage(4))((lower +^ (upperTerm(17 downto 0) << 18)).resize(Fixed.spread.width))
     private val saturated = upperTerm(29 downto 18) =/= 0 || upperTerm(17 downto 16).andR
     private val spreads = arrival.spread =/= 0
     private val usesSizes = spreads && spreading.before && !count.io.restart
     /** h of all other cases, or all ones */
-    private val others = UInt(36 bits)
+    private val others = Fixed.spread()
     others.assignDontCare()
     when(stage(4)) {
       others := 0
@@ -204,7 +205,7 @@ case class Red(c: WeirConfig) extends Component {
   val t6 = new Area {
     /** two bits more than g has, and the upper one of them is never set: u·h is less than 2^60, κ less than 2^32 */
     val gExact = Meaningful(stage(6))(CarrySave.sum(t5.spread.parts :+ (size.kappa -> 24), 62, stage(6)) >> 24)
-    val g = RegNextWhen(gExact.resize(36), stage(6))
+    val g = RegNextWhen(gExact.resize(Fixed.spread.width), stage(6))
     val gSaturated = RegNextWhen(gExact(36), stage(6))
     val slope = t5.slope.next(stage(5))
     val maxP = RegNextWhen(t5.maxP, stage(5))
@@ -258,9 +259,9 @@ case class Red(c: WeirConfig) extends Component {
       evidence.count := middle.used
       evidence.idleSlots := middle.idleSlots
       evidence.probability := t8.fraction.resize(33)
-      when(t8.one || certainly)(evidence.probability := BigInt(1) << 32)
+      when(t8.one || certainly)(evidence.probability := Fixed.probability.one)
       when(!middle.inBand)(evidence.probability := 0)
-      when(middle.forced)(evidence.probability := BigInt(1) << 32)
+      when(middle.forced)(evidence.probability := Fixed.probability.one)
     }
   }
 

@@ -169,7 +169,7 @@ object RedFamily extends PolicyEngine("red") {
 /** max_p and what follows from it. */
 case class Slopes() extends Bundle {
   /** UQ0.32 */
-  val maxP = UInt(32 bits)
+  val maxP = Fixed.fraction()
   /** max_p / (max − min) · 2^17 */
   val slope = Scaled()
   /** (1 − max_p) / max · 2^17 */

@@ -3,14 +3,14 @@ package weir.buffer
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.{CarrySave, Ecn, RedFamily, SerialMultiplier}
+import weir.aqm.{CarrySave, Ecn, Fixed, RedFamily, SerialMultiplier}
 import weir.csr.{ConfigWrite, LiveWords, RegisterMap}
 
 /** An arrival that RED selected and that was spared: packets that wait pay for it. */
 case class PartialSelection(c: WeirConfig) extends Bundle {
   val queue = c.queueId
   /** UQ21.11 in the queue's unit */
-  val average = UInt(32 bits)
+  val average = Fixed.threshold()
   /** the policy's certain decision */
   val forced = Bool()
 }

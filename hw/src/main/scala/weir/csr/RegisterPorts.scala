@@ -3,6 +3,7 @@ package weir.csr
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
+import weir.aqm.Fixed
 
 /** What the registers show of a queue. */
 case class QueueLive(c: WeirConfig) extends Bundle {
@@ -10,7 +11,7 @@ case class QueueLive(c: WeirConfig) extends Bundle {
   val packets, frames, peakPackets = c.count
   val cells = UInt(15 bits)
   /** UQ21.22 in the queue's unit */
-  val average = UInt(43 bits)
+  val average = Fixed.average()
 }
 
 /** What the registers tell the core, and what they show of it. */

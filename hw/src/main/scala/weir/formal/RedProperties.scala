@@ -36,11 +36,11 @@ class RedProperties(c: WeirConfig, leak: Option[String]) extends Properties {
   assume(!request.valid || pause === 0)
   dut.io.request << request
   dut.io.config << any(Flow(ConfigWrite(c)))
-  dut.io.average := any(UInt(43 bits))
-  dut.io.belowMinimum := any(SInt(44 bits))
-  dut.io.belowMaximum := any(SInt(44 bits))
-  dut.io.belowDouble := any(SInt(45 bits))
-  dut.io.idleSlots := any(UInt(22 bits))
+  dut.io.average := any(Fixed.average())
+  dut.io.belowMinimum := any(Fixed.distance)
+  dut.io.belowMaximum := any(Fixed.distance)
+  dut.io.belowDouble := any(Fixed.doubleDistance)
+  dut.io.idleSlots := any(Fixed.slots())
   dut.io.commit << any(Flow(PolicyCommit(c)))
   dut.io.clear := any(Bits(c.queues bits))
 
