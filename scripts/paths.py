@@ -18,7 +18,7 @@ CELL = re.compile(r'\(CELLTYPE "[^"]*"\)\s*\(INSTANCE ([^)]*)\)')
 ARC = re.compile(r"\(IOPATH\s+(\S+)\s+(\S+)\s+\(([\d.:]+)\)")
 SETUP = re.compile(r"\(SETUPHOLD\s+(?:\((?:posedge|negedge) (\S+)\)|(\S+))\s+\(posedge \S+\)\s+\(([-\d.:]+)\)")
 WIRE = re.compile(r"\(INTERCONNECT\s+(\S+)\s+(\S+)\s+\(([\d.:]+)\)")
-LEVELS = 2
+LEVELS = 3
 """of the core's instances that paths are grouped by"""
 CLOCK = re.compile(r"CLK[AB0-3]?|WCK")
 

@@ -23,8 +23,9 @@ EXPERIMENTS = ["ns3", "reproduce", "findings", "reproduced"]
 
 # Pages of modules/, in the order in which a frame meets them; those not named follow by name.
 BLOCKS = {
-    "Data path": ["core", "ingress", "buffer", "admit", "trim", "queues", "schedule", "shape", "release", "egress"]
-    + ["rewrite", "frame-closer"],
+    "Stages": ["core", "receive", "admission", "buffer", "transmit", "control"],
+    "Data path": ["ingress", "admit", "trim", "queues", "schedule", "shape", "release", "egress", "rewrite"]
+    + ["frame-closer"],
     "Policies": ["dt-ecn", "red", "ewma", "isred", "ared", "fn", "pie", "codel", "pi2", "lfsr"],
     "Jumbo frames": ["unpack", "spacing", "transit", "merge", "pack"],
     "Host": ["csr", "counters", "trace", "uart", "pcie"],

@@ -247,7 +247,7 @@ def test_the_core_with_one_clock_does_the_same(preset: str, tmp_path: Path, mode
 
 #: lines of the Verilog and what is wrong instead: a cause that lets the clock run is forgotten, or the clock stops too soon
 FAULTS = {
-    "sends": (r"assign stirs_sends = .*;", "assign stirs_sends = 1'b0;"),
+    "sends": (r"assign grantable = .*;", "assign grantable = 1'b0;"),
     "lingers": (r"packet_lingers <= 4'b1100", "packet_lingers <= 4'b0010"),
 }
 

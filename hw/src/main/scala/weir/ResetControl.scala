@@ -11,8 +11,12 @@ class ResetControl extends Component {
     val request = in Bool ()
     /** nothing is on its way out */
     val drained = in Bool ()
-    /** what it resets may be reset a cycle later */
-    val reset = out Bool ()
+    /** Resets the data path, a cycle later than `ends`: from a register, for it fans out to about 10,000 flip-flops. */
+    val path = out Bool ()
+    /** Resets the path's two ends: [[weir.frame.FrameCloser]], and [[weir.frame.Ingress]], whose frames reach nothing
+      * else in less than two cycles.
+      */
+    val ends = out Bool ()
     /** no grant may be given */
     val busy = out Bool ()
   }
@@ -47,6 +51,9 @@ class ResetControl extends Component {
   /** either, from a register: behind it are the scheduler and all that follows a grant */
   val busy = RegNext(waiting.getAheadValue() || resetting.getAheadValue()) init False
 
-  io.reset := resetting
+  val resets = RegNext(resetting) init True
+
+  io.path := resets
+  io.ends := ClockDomain.current.isResetActive || resetting
   io.busy := busy
 }

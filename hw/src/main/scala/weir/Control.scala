@@ -1,0 +1,159 @@
+package weir
+
+import spinal.core._
+import spinal.lib._
+import weir.aqm.PolicyTick
+import weir.csr._
+
+/** What the stages show the host: events to count, records for the trace, what is held. */
+case class Shown(c: WeirConfig) extends Bundle {
+  val ingress = Flow(IngressEvent(c))
+  val arrival = Flow(ArrivalEvent(c))
+  val departure = Flow(DepartureEvent(c))
+  val buffer = BufferShows(c)
+  /** by queue; packets that wait for their spacing */
+  val averages = Vec(UInt(43 bits), c.queues)
+  val spaced = c.count
+  /** the shaper holds packets back */
+  val throttled = Bool()
+  /** of each decision; it is wanted */
+  val arrivalRecord = Flow(Bits(TraceRecord.width bits))
+  val arrivalRecorded = Bool()
+  val departureRecord = c.trace generate Flow(DepartureRecord(c))
+  val ticks = Vec(Flow(PolicyTick(c)), c.engines.size)
+  /** a jumbo frame of so many bytes was built; a packet did not wait for all of its spacing */
+  val jumboOut = c.jumbo generate Flow(c.length)
+  val hurried = c.jumbo generate Bool()
+}
+
+/** Beside the stages: registers, counters and trace, the reset by register, and what a simulator needs to jump over
+  * idle time (docs/modules/control.md).
+  */
+class Control(c: WeirConfig, domains: Domains) extends Component {
+  val io = new Bundle {
+    val now_ns = in(c.time)
+    val link_up = in Bool ()
+    val csr = slave(AxiLitePort(RegisterMap.addressWidth))
+    val trace = master(Flow(Bits(TraceRecord.width bits)))
+    val quiet = out Bool ()
+    val wake_ns = out(c.time)
+    val settings = out(Settings(c))
+    /** `now_ns`, a cycle later */
+    val nowNs = out(c.time)
+    /** resets of the path and of its ends ([[ResetControl]]) */
+    val pathReset, endReset = out Bool ()
+    val shown = in(Shown(c))
+    /** queues of which nothing is in progress, by stage */
+    val settled = in(Vec(Bits(c.queues bits), 3))
+    /** nothing is on its way out */
+    val drained = in Bool ()
+    val receive = in(Activity.receive(c))
+    val admission = in(Activity.admission(c))
+    val buffer = in(Activity.buffer(c))
+    val transmit = in(Activity.transmit(c))
+    /** of the clocks `front` and `packet` */
+    val frontRuns, packetRuns = c.gated generate out(Bool())
+  }
+  noIoPrefix()
+
+  private val shown = io.shown
+  private val stages = Seq(io.receive, io.admission, io.buffer, io.transmit)
+  private def packets[T](unit: => T): T = domains.packet(domains.core)(unit)
+
+  val front = domains.front(domains.core)(new AxiLiteFront)
+  val registers = packets(new RegisterFile(c))
+  val reset = new ResetControl
+  val counters = packets(new Counters(c, domains.core))
+  val quietness = new Quietness(c, stages.size + 1, stages.map(_.wake.size).sum)
+
+  front.io.csr <> io.csr
+  front.io.bus <> registers.io.bus
+
+  io.nowNs := RegNext(io.now_ns) init 0
+  private val linkUp = RegNext(io.link_up) init False
+  io.settings.follow(registers.io)
+  io.settings.linkUp := linkUp
+  io.settings.hold := reset.io.busy
+  io.settings.changing := Seq(front.io.busy, registers.io.busy, reset.io.busy).orR
+
+  reset.io.request := registers.io.softReset
+  reset.io.drained := io.drained
+  io.pathReset := reset.io.path
+  io.endReset := reset.io.ends
+
+  registers.io.applyReady := io.settled.reduce(_ & _)
+  registers.io.statusLinkUp := linkUp
+  registers.io.resetting := reset.io.busy
+  registers.io.quiet := quietness.io.still
+  registers.io.snapshotBusy := counters.io.snapshotBusy
+  registers.io.now := io.nowNs
+  registers.io.heldPackets := shown.buffer.held + shown.spaced
+  registers.io.freeCells := shown.buffer.freeCells.resized
+  private val lowest = Reg(UInt(c.cellWidth bits)) init (c.cells - 1)
+  when(shown.buffer.freeCells < lowest && !io.pathReset || io.settings.snapshot)(lowest := shown.buffer.freeCells)
+  registers.io.freeCellsMin := lowest.resized
+  for (q <- 0 until c.queues) {
+    registers.io.live(q) := shown.buffer.live(q)
+    registers.io.live(q).average.allowOverride() := shown.averages(q)
+  }
+
+  counters.io.arrival << shown.arrival
+  counters.io.departure << shown.departure
+  counters.io.ingress << shown.ingress
+  if (c.jumbo) {
+    counters.io.jumboOut << shown.jumboOut
+    counters.io.evicted := shown.buffer.evicted
+    counters.io.hurried := shown.hurried
+  }
+  counters.io.throttled := shown.throttled && !io.pathReset
+  counters.io.now := io.nowNs
+  counters.io.queued := shown.buffer.held
+  counters.io.spaced := shown.spaced
+  counters.io.snapshot := io.settings.snapshot
+  counters.io.clear := io.pathReset
+  counters.io.bus <> registers.io.counters
+
+  private class Tracing extends Area {
+    val ticks = domains.path(new TickLog(c))
+    val merge = domains.path(new TraceMerge(c))
+    val fifo = packets(new TraceFifo(c))
+    ticks.io.traces := io.settings.traces(2)
+    for ((tick, engine) <- ticks.io.ticks.zip(shown.ticks)) tick << engine
+    merge.io.arrival.valid := shown.arrivalRecorded
+    merge.io.arrival.payload := shown.arrivalRecord.payload
+    merge.io.arrives := shown.arrivalRecord.valid
+    merge.io.departure << shown.departureRecord
+    merge.io.tick << ticks.io.record
+    // not what a reset of one cycle has not reached yet
+    io.trace.valid := merge.io.record.valid && !io.pathReset
+    io.trace.payload := merge.io.record.payload
+    fifo.io.push << merge.io.record
+    fifo.io.pop := registers.io.tracePop
+    fifo.io.clear := io.pathReset
+    fifo.io.odd := registers.io.traceOdd
+    registers.io.traceLevel := fifo.io.level.resized
+    registers.io.traceData := fifo.io.data
+    val stirs = fifo.io.push.valid || ticks.io.lost
+    val lost = fifo.io.lost || ticks.io.lost
+  }
+  private val tracing = c.trace generate new Tracing
+  if (!c.trace) {
+    io.trace.valid := False
+    io.trace.payload := 0
+  }
+  counters.io.traceLost := (if (c.trace) tracing.lost else False)
+
+  quietness.io.nowNext := io.now_ns
+  quietness.io.nowNs := io.nowNs
+  quietness.io.busy := B(reset.io.busy +: stages.map(_.busy))
+  quietness.io.accessed := Seq(front.io.busy, registers.io.busy, counters.io.busy).orR
+  for ((wake, timer) <- quietness.io.wake.zip(stages.flatMap(_.wake))) wake << timer
+  io.quiet := quietness.io.quiet
+  io.wake_ns := quietness.io.wakeNs
+
+  if (c.gated) {
+    io.frontRuns := Gate("front", lingers = 2)(io.settings.changing)
+    io.packetRuns := Gate("packet", lingers = 12)(Seq(io.settings.changing, counters.io.busy, quietness.io.near,
+      if (c.trace) tracing.stirs else False) ++ stages.map(_.stirs): _*)
+  }
+}
