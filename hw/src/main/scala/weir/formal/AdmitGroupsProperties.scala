@@ -68,7 +68,7 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
     val needed = UInt(17 bits)
     val arrival = Arrival(c)
     val id = c.descriptorId
-    def header: Bool = arrival.transit.header
+    override def header: Bool = arrival.transit.header
     def member: Bool = arrival.transit.member
     override def asks: Bool = !member
   }
@@ -122,6 +122,12 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
     val oldest = PriorityMux(history.reverse.map(_.valid) :+ True,
       history.reverse.map(h => !h.member || h.complete || dropped) :+ True)
     assert(oldest)
+    // a packet follows its header or another packet of the same jumbo frame
+    for ((h, n) <- history.zipWithIndex) when(h.valid && h.member) {
+      val before = history.drop(n + 1)
+      assert(PriorityMux(before.map(_.valid) :+ True,
+        before.map(o => (o.header || o.member) && o.complete === h.complete && o.queue === h.queue) :+ True))
+    }
     // and what the limits said
     val overflowed = dropped && dut.fast.whole.cause.pull() === Cause.overflow
     /** to the youngest that is at t(n) or later */

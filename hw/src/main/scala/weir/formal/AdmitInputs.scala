@@ -53,6 +53,8 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
     def arrival: Arrival
     /** the limits are asked about it */
     def asks: Bool = True
+    /** it is a jumbo frame in transit, whose packets follow */
+    def header: Bool = False
     /** its descriptor */
     def id: UInt
   }
@@ -113,7 +115,7 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
     def deferredAt(n: Int): Bool = all(n).valid && all(n).deferred
     for ((h, m) <- all.zipWithIndex) when(h.valid) {
       def behind(cycles: Range)(no: Int => Bool): Unit = for (n <- cycles.map(m + _) if n < all.size) assert(!no(n))
-      assert((h.deferred || !h.quick) && (h.asks || !h.deferred))
+      assert((h.deferred && !h.header || !h.quick) && (h.asks || !h.deferred))
       behind(1 until dut.interval)(all(_).valid)
       // each has the policy to itself for four cycles, in its place or in its place afterwards
       when(!h.deferred)(behind(c.afterwards - dut.interval + 1 until c.afterwards + dut.interval)(deferredAt))
