@@ -145,11 +145,12 @@ def test_the_step_marks_late_packets_of_the_l_queue_that_are_not_alone() -> None
         (1_000_000, 1, ECT1, low),
         (1_000_001, 0, ECT1, low),
         (1_000_001, 1, NOT_ECT, low),
-        (1_000_001, 1, CE, low),
         (1_000_001, 1, ECT1, DEFAULTS),
         (1 << 40, 1, ECT1, replace(low, step=TOP32)),
     ):
         assert leave(sojourn, packets, ecn, params) == (ACCEPT, NONE)
+    # selected, and marked already
+    assert leave(1_000_001, 1, CE, low) == (ACCEPT, FORCED)
 
 
 def test_pairs_name_each_other() -> None:

@@ -46,7 +46,7 @@ def test_doctor_believes_a_healthy_core_over_a_slow_bus(access_ns: int) -> None:
     core = Core("full", egress="mac")
     core.device.shape(rate=4e9)
     core.device.dscp_map([d % 4 for d in range(64)])
-    bursts(core, 100 * access_ns // 5_000, 130_000)
+    bursts(core, 130 * access_ns // 5_000, 130_000)
     device = weir.Device(SlowBus(core, access_ns))
     held = []
     while core.pending:

@@ -377,8 +377,8 @@ class Admit(c: WeirConfig) extends Component {
     */
   val known = new Area {
     val places: Int = 1 << log2Up(flights.map(_.latency).max / interval + 1)
+    /** it stands while no decision is under way */
     val clock = Reg(UInt(log2Up(places * interval) bits)) init 0
-    clock := clock + 1
     def placeOf(ago: Int): UInt = (clock - ago)(widthOf(clock) - 1 downto log2Up(interval))
     val memory = Mem(Bits(widthOf(request.word) bits), places)
     memory.write(placeOf(0), request.word, request.valid)
@@ -510,6 +510,7 @@ class Admit(c: WeirConfig) extends Component {
     when(entered =/= decided)(count := decided ? (count - 1) | (count + 1))
     io.settled(q) := count === 0 && (if (c.jumbo) !together.underWay(q) else True)
   }
+  when(issue.go || deciding.map(_.count =/= 0).orR)(known.clock := known.clock + 1)
 
   val outcome = new Area {
     val arrival = commit.context.arrival

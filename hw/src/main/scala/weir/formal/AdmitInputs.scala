@@ -88,20 +88,25 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
       context.assignFromBits(Vec(stored)(place))
       val read = if (n < outcomeAt - 2) h.valid else h.valid && h.deferred
       when(read) {
-        assert(context.arrival === h.arrival && context.descriptor === h.id && context.request.queue === h.queue)
-        assert(context.deferred === h.deferred && context.quick === h.quick)
+        assert(context.request.queue === h.queue && context.deferred === h.deferred && context.quick === h.quick)
+        // until its outcome all of it counts
+        if (n < outcomeAt - 2) assert(context.arrival === h.arrival && context.descriptor === h.id)
         more(context, h)
       }
       if (n > dut.quick) when(read && h.asks)(assert(dut.limits.answers.passed.pull()(n - dut.quick - 1) === answers(n)))
     }
     for (n <- 1 to c.fastLatency) assert(dut.fast.stage.passed.pull()(n - 1) === (history(n).valid && !history(n).quick))
     for (n <- 1 to dut.quick) assert(dut.accepted.stage.passed.pull()(n - 1) === (history(n).valid && history(n).quick))
-    for (n <- 1 to toldAt - 1) assert(dut.verdicts.get.stage.passed.pull()(n - 1) === (history(n).valid && history(n).deferred))
+    for (verdicts <- dut.verdicts; n <- 1 to toldAt - 1) assert(verdicts.stage.passed.pull()(n - 1) === (history(n).valid && history(n).deferred))
     val due = dut.commits.due.pull()
     for (n <- 0 until toldAt - 1) {
       def at(latency: Int)(of: InFlight => Bool): Bool = if (n < latency) history(latency - 1 - n).valid && of(history(latency - 1 - n)) else False
       assert(due(n) === (at(c.fastLatency)(!_.quick) || at(c.fastLatency + c.afterwards)(_.deferred)))
     }
+    if (c.afterwards > 0) deferring(s0, finds, history)
+  }
+
+  private def deferring(s0: InFlight, finds: Bool, history: Seq[InFlight]): Unit = {
     val blocked = c.afterwards + dut.interval - 1
     val passed = dut.afterwards.history.passed.pull()
     for (n <- 1 to blocked) assert(passed(n - 1) === (history(n - 1).valid && history(n - 1).deferred))
