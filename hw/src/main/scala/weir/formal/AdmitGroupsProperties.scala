@@ -78,7 +78,8 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   decision.complete := head.transit.member ? transit.complete | (!head.transit.header || transit.whole)
   private val settings = PerQueue(config, head.meta.queue)
   private val filled = PerQueue(fill, head.meta.queue)
-  decision.deferred := !head.transit.member && filled.packets === 0 && PerQueue.bit(before(B(config.map(_.policy === Policy.Red.id))), head.meta.queue)
+  private val defers = before(B(config.map(q => if (c.afterwards > 0) q.policy === Policy.Red.id else False)))
+  decision.deferred := !head.transit.member && filled.packets === 0 && PerQueue.bit(defers, head.meta.queue)
   private val merges = before(B(config.map(q => q.merge.flow || q.merge.classes)))
   decision.quick := decision.deferred && !head.transit.header && !PerQueue.bit(merges, head.meta.queue) && dut.commits.due.pull() === 0
   private val bytes = Mux(settings.dropFront, U(0, c.quantityWidth bits), filled.bytes)
