@@ -43,7 +43,8 @@ MODEL_NETWORK_JUMBO := build/stamps/model-network-jumbo
 NS3_VENV := .venv-ns3/stamp
 NS3 := build/stamps/ns3
 
-.PHONY: help setup ready demo serve live test long collide soak lint rtl formal bench timing bitstream flash info cores release area ns3 reproduce waves mutate ports docs clean model lib format lock
+.PHONY: help setup ready demo serve live test long collide soak lint rtl formal bench timing bitstream flash info cores
+.PHONY: release area ns3 reproduce waves mutate ports docs clean model lib format lock
 
 help: ## this list
 	@echo "usage: make <verb>"
@@ -91,7 +92,7 @@ collide: $(VENV) ## the benches and the tests of the cycle model with block RAMs
 	@$(MAKE) --no-print-directory -j 2 $(TESTED)
 	@$(PY) scripts/collide.py --model -- -n 2 -m "not long" cocotb-tests sim/tests
 
-mutate: $(VENV) $(RTL) $(LIB) ## faults in the Verilog of every unit that its bench has to notice: build/mutation.json; hours; UNITS=<unit,…> SEED=1 SITES=15
+mutate: $(VENV) $(RTL) $(LIB) ## faults that benches have to notice: build/mutation.json; hours; UNITS=<unit,…> SEED=1 SITES=15
 	@$(PY) scripts/mutate.py --units '$(UNITS)' --seed $(SEED) --sites $(SITES)
 
 ports: $(VENV) $(RTL) ## after `make test`: ports of units that no bench drives to a second value or reads

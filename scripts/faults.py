@@ -39,7 +39,8 @@ KINDS = ("condition", "constant", *OPERATORS, "operand", "assignment")
 
 @dataclass(frozen=True)
 class Fault:
-    """The text from `start` to `end` becomes `new`: an expression, or with an empty `new` an assignment that is left out."""
+    """The text from `start` to `end` becomes `new`: an expression, or with an empty `new` an assignment that is left
+    out."""
 
     kind: str
     module: str
@@ -161,7 +162,8 @@ class Module:
         return expression.sourceRange.start.offset, expression.sourceRange.end.offset
 
     def faults(self, rng: random.Random) -> Iterator[Fault]:
-        """All of them, in the order of the kinds of places; `rng` draws what takes an operand's or a constant's place."""
+        """All of them, in the order of the kinds of places; `rng` draws what takes an operand's or a constant's
+        place."""
         for condition in self.conditions:
             start, end = self._of(condition)
             yield self._fault("condition", start, end, f"(! ({self.text[start:end]}))")
@@ -327,7 +329,8 @@ def _header(text: str, offset: int) -> str:
 def equivalent(text: str, fault: Fault, work: Path) -> bool:
     """Whether yosys proves that registers, memories, instances and outputs of the module get the same with the fault.
 
-    From any state: what depends on states that do not occur is not proved, nor what yosys cannot read or has no time for.
+    From any state: what depends on states that do not occur is not proved, nor what yosys cannot read or has no time
+    for.
     `work`: a folder for the script and its log.
     """
     work.mkdir(parents=True, exist_ok=True)

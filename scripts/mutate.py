@@ -37,7 +37,8 @@ PAGE = ROOT / "docs" / "mutation.md"
 
 @dataclass(frozen=True)
 class Unit:
-    """Where a unit's Verilog is, its module, and the tests that have to notice, in the order in which they are tried."""
+    """Where a unit's Verilog is, its module, and the tests that have to notice, in the order in which they are
+    tried."""
 
     file: str
     tests: tuple[str, ...]

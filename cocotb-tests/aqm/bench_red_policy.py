@@ -390,7 +390,8 @@ class Bench:
         return queue, (self.now - self.rng.randrange(100)) % TIME
 
     def _request(self, stimulus: Stimulus, queues: Sequence[int]) -> Request | None:
-        """The request that waits, or another of these queues; None while it may not come. Sometimes another goes first."""
+        """The request that waits, or another of these queues; None while it may not come. Sometimes another goes
+        first."""
         if self.waiting is None or self.rng.random() < 0.05:
             self.waiting = stimulus.request(self.rng.choice(queues), self.now)
         if not self.may_come(self.waiting):

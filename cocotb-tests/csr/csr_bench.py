@@ -168,7 +168,8 @@ class Bench:
         if name == "TRACE_LEVEL":
             return live["traceLevel"]
         return {
-            "MAGIC": 0x57454952, "VERSION": 0x000200, "FEATURES": 3 * b.jumbo << 17 | (b.trace_depth > 0) << 16 | sum(1 << n for n in b.policies),
+            "MAGIC": 0x57454952, "VERSION": 0x000200,
+            "FEATURES": 3 * b.jumbo << 17 | (b.trace_depth > 0) << 16 | sum(1 << n for n in b.policies),
             "PARAMS": 64 << 8 | b.queues, "CELLS": b.cells, "DESCRIPTORS": b.descriptors, "CLOCK_HZ": 156250000,
             "CELL_BYTES": 64, "STATUS": live["statusLinkUp"], "GENERATION": 0, "NOW_LO": live["now"] & 0xFFFFFFFF,
             "NOW_HI": live["now"] >> 32, "FREE_CELLS": live["freeCells"],

@@ -35,7 +35,8 @@ COMMIT = 12
 TAKES_COUNT = 5
 #: RED decides by this much later about an arrival that finds its queue empty
 AFTERWARDS = 12
-#: from a request's s0, decisions are under way for so many cycles; an arrival that is not asked about and finds none under
+#: from a request's s0, decisions are under way for so many cycles; an arrival that is not asked about and finds none
+#: under
 #: way is linked by so much earlier
 UNDER_WAY, QUICK = 10, 8
 INTERVAL = 4
@@ -86,7 +87,8 @@ class Record:
     def decode(cls, data: int, cycle_of: Callable[[int], int], seen: int = 0) -> Record:
         """From the 384 bits of `trace_data`; `seen` is the cycle of `trace_valid`.
 
-        The one decoder that is written by hand, so that it does not err with TraceRecord.scala, from which all others are
+        The one decoder that is written by hand, so that it does not err with TraceRecord.scala, from which all others
+        are
         generated.
         """
         w = [data >> 32 * n & 0xFFFFFFFF for n in range(12)]

@@ -23,7 +23,8 @@ Item = int | tuple[tuple[int, ...], int]
 
 
 class Bench:
-    """Queues that a scheduler sees: ready, empty, and a departure three cycles after a grant, of a group one every four cycles."""
+    """Queues that a scheduler sees: ready, empty, and a departure three cycles after a grant, of a group one every
+    four cycles."""
 
     def __init__(self, dut: Any, name: str) -> None:
         self.dut, self.rng = dut, seeded(name)
@@ -104,7 +105,8 @@ class Bench:
             self._sent = None if discard else (end + 1, size)
 
     def _check_busy(self) -> bool:
-        """Whether there may be a grant: not within four cycles of a grant or a slot, before a decision nor while a group departs. `busy` tells
+        """Whether there may be a grant: not within four cycles of a grant or a slot, before a decision nor while a
+        group departs. `busy` tells
         that, and that a head or a packet of a group is to be dropped; `throttled` that what waits waits for the shaper.
         """
         dut = self.dut
@@ -128,7 +130,8 @@ class Bench:
         self.dut.rst.value = 0
 
     async def drain(self, partial: float = 0.0) -> list[tuple[int, Item]]:
-        """Grants until all queues are empty: queue and what was granted. `partial`: how often a packet of a group is to be dropped."""
+        """Grants until all queues are empty: queue and what was granted. `partial`: how often a packet of a group is
+        to be dropped."""
         before = len(self.grants)
         limit = self.cycle + 32 * sum(len(w) for w in self.waiting) + 100
         while any(self.waiting) or self._departing:
@@ -212,7 +215,8 @@ async def charges_a_group_once_with_the_bytes_of_its_frame(dut: Any, partial: fl
 
 @cocotb.test()
 async def spends_exactly_the_quantum_on_the_first_visit_after_a_reset(dut: Any) -> None:
-    """Six, eight, twelve and seven frames of 1536 bytes, queue 1 first; a reset at any time, even of one edge, forgets turn and deficits,
+    """Six, eight, twelve and seven frames of 1536 bytes, queue 1 first; a reset at any time, even of one edge,
+    forgets turn and deficits,
     and a decision that is awaited."""
     quanta = (9216, 12288, 18432, 10752)
     bench = await Bench(dut, "resets").start(quanta=quanta)

@@ -221,7 +221,8 @@ def test_the_shortcuts_of_handles_change_nothing(out: Path) -> None:
 
 
 def test_ports_that_a_bench_does_not_touch_are_listed(out: Path, folder: Path) -> None:
-    """`b` is only read in the handles' bench, `wide` only driven there; a record from before a build counts for nothing."""
+    """`b` is only read in the handles' bench, `wide` only driven there; a record from before a build counts for
+    nothing."""
     source = folder / "build" / "rtl" / "units" / "Toy.v"
     text = source.read_text().replace("b <= rst", "b <= ^wide ? 8'd0 : rst")
     found = ports.used(text, harness.ports_of(source, "Toy"))

@@ -165,7 +165,8 @@ class Place:
     number: int
     pie: Delays
     pi2: Delays
-    #: the time of its last departure, or of the last arrival that RED's family took and that found it empty, ns (ewma.md)
+    #: the time of its last departure, or of the last arrival that RED's family took and that found it empty, ns
+    #: (ewma.md)
     idle_since: int = 0
 
 

@@ -133,12 +133,46 @@ def test_a_header_before_an_apply_decays_the_average_with_the_new_words(seed: in
         assert r.idle_slots == (r.time - left) // slot_ns > 0
 
 
+class Turns:
+    """When an arrival goes to its decision (admit.md, Timing), in cycles: RED in every queue, none merges."""
+
+    def __init__(self) -> None:
+        self.last = -99
+        self.commits: list[int] = []
+        self.deferred: list[int] = []
+        self.latest: dict[int, int] = {}
+
+    def may(self, at: int, ready: int, queue: int, empty: bool) -> bool:
+        """Whether one may go in that cycle which finds its queue so; `ready`: its flow is known."""
+        if at < self.last + 4 or any(abs(at + 12 - c) < 2 for c in self.commits):
+            return False
+        if empty:
+            return at >= ready or self.idle(at)
+        late = at < self.latest.get(queue, -99) + 16
+        return at >= ready and not late and all(abs(at - d - 12) >= 4 for d in self.deferred)
+
+    def idle(self, at: int) -> bool:
+        """No decision is under way."""
+        return all(c < at + 2 for c in self.commits)
+
+    def goes(self, at: int, queue: int, empty: bool) -> None:
+        """One has gone."""
+        if not (empty and self.idle(at)):
+            self.commits.append(at + 12)
+        if empty:
+            self.commits.append(at + 24)
+            self.deferred.append(at)
+            self.latest[queue] = at
+        self.last, self.commits, self.deferred = at, self.commits[-8:], self.deferred[-8:]
+
+
 @pytest.mark.parametrize("queues", [1, 4])
 @pytest.mark.parametrize("slot", ["1Gbit", "10Gbit"])
 def test_an_idle_queue_takes_minimum_frames_at_line_rate(queues: int, slot: str) -> None:
     """84 byte times a frame in, and out as fast as they come, so that the queues are empty time and again: RED decides
-    about many arrivals afterwards, each of which takes two turns of four cycles. 8 are less than the 10.5 of a frame, so
-    the FIFO before the decision never holds more than a few (admit.md)."""
+    about many arrivals afterwards, each of which takes two turns of four cycles. 8 are less than the 10.5 of a frame,
+    so few wait. Every arrival goes when the rules let it, and none waits where they would let it whatever it found.
+    """
     core = Core("full", egress="ready")
     core.device.dscp_map([d % queues for d in range(64)])
     core.device.trace_enable()
@@ -146,10 +180,11 @@ def test_an_idle_queue_takes_minimum_frames_at_line_rate(queues: int, slot: str)
         core.device.queue_replace(
             q, policy="red", limit="900KB", min="30KB", max="90KB", avpkt=64, bandwidth=slot, weight=0.01
         )
-    # bursts of 50 frames, 3 us apart: a frame lasts 67.2 ns
+    # bursts of 50 frames, 6.4 us (1000 cycles) from one to the next
     count, burst = 20_000, 50
     index = np.arange(count)
-    begins = core.now_ns + 1_000 + index // burst * 6_400
+    base = -(-core.now_ns // 32) * 32 + 3_200  # a cycle begins there
+    begins = base + index // burst * 6_400
     frames = b"".join(udp_frame(60, n % queues, 0, n) for n in range(count))
     core.send_many(frames, [60] * count, begins.tolist())
     core.run_until(core.line_free_ns + 10_000)
@@ -159,6 +194,20 @@ def test_an_idle_queue_takes_minimum_frames_at_line_rate(queues: int, slot: str)
     # with one queue a frame meets the one before it, but for the first ones of a burst
     assert (arrivals["q_packets"] == 0).sum() >= count // burst * (1 if queues == 1 else 20)
     assert (arrivals["idle_slots"] > 0).any()
-    # the time of a request beyond that of its frame on the line, in cycles
-    waits = (arrivals["time_ns"] - begins - index % burst * 67.2) / 6.4
-    assert waits.max() - waits.min() <= 32, f"{waits.min()} to {waits.max()} cycles"
+    # core.md: a frame of eight beats may go 13 cycles after its first, 12 if its flow need not be known
+    ready = index // burst * 1_000 + -(-(index % burst) * 84 // 8) + 13
+    went = -((arrivals["time_ns"].astype(np.int64) - base) * -5 // 32)
+    turns, waits = Turns(), 0
+    for at, by, queue, held in zip(
+        went.tolist(), ready.tolist(), arrivals["queue"], arrivals["q_packets"], strict=True
+    ):
+        assert at >= by - 1 and turns.may(at, by, queue, held == 0), f"cycle {at}, ready in {by}, {held} packets"
+        for earlier in range(max(by, turns.last + 4), at):
+            waits += 1
+            assert not all(turns.may(earlier, by, queue, empty) for empty in (False, True)), (
+                f"{at} instead of {earlier}"
+            )
+        turns.goes(at, queue, held == 0)
+    assert waits > (0 if queues == 1 else 1_000)
+    # who is ready when another goes: of 32 places in the FIFO
+    assert max(np.searchsorted(ready, went, "right") - index) <= 4

@@ -70,7 +70,8 @@ def test_an_installed_library_is_found_by_pkg_config_and_runs(tmp_path: Path) ->
         "install")  # fmt: skip
     found = {str(p.relative_to(root)) for p in root.rglob("*") if not p.is_dir()}
     assert found == {
-        "usr/include/weir.h", "usr/include/weir_policies.h", "usr/include/weir_trace.h", "usr/lib/libweir.a", "usr/lib/libweir.so", "usr/lib/libweir.so.0.2", "usr/lib/libweir.so.0.2.0",
+        "usr/include/weir.h", "usr/include/weir_policies.h", "usr/include/weir_trace.h", "usr/lib/libweir.a",
+        "usr/lib/libweir.so", "usr/lib/libweir.so.0.2", "usr/lib/libweir.so.0.2.0",
         "usr/lib/pkgconfig/weir.pc", "usr/share/man/man1/weirctl.1", "usr/share/man/man3/libweir.3", "usr/share/man/man7/weir-uri.7",
     }  # fmt: skip
     described = (root / "usr/lib/pkgconfig/weir.pc").read_text(encoding="ascii")

@@ -18,7 +18,7 @@ constexpr unsigned egress = 11;     ///< grant to first beat
 constexpr unsigned charges = 1;     ///< last packet's departure to the shaper's charge for a jumbo frame
 constexpr unsigned packs = 17;      ///< last packet's departure to the first beat of a jumbo frame
 constexpr unsigned afterwards = 12; ///< request to where RED decides about an arrival that found its queue empty
-constexpr unsigned quickly = 8;     ///< by this much earlier is linked what nobody is asked about, while no decision is under way
+constexpr unsigned quickly = 8;     ///< what nobody is asked about, while no decision is under way, is linked this much earlier
 constexpr unsigned verdict = 2;     ///< a decision's last cycle to its commit
 constexpr unsigned sees = 1, seesRefund = 2, seesLeave = 5;  ///< what changes q to the first request that sees it
 constexpr unsigned admits = 3;      ///< batch to the request
@@ -139,7 +139,8 @@ uint32_t Port::draw() {
 }
 
 bool Port::clear(uint64_t at) const {
-  return std::ranges::none_of(deferred_, [at](uint64_t d) { return at + interval > d + afterwards && at < d + afterwards + interval; });
+  return std::ranges::none_of(
+      deferred_, [at](uint64_t d) { return at + interval > d + afterwards && at < d + afterwards + interval; });
 }
 
 bool Port::meets(uint64_t commit) const {
@@ -153,7 +154,7 @@ std::pair<bool, bool> Port::deferredAt(uint64_t at) const {
   return {deferred, deferred && idle && !config_.merge.on && linePending_.front().inner.empty()};
 }
 
-/// When the oldest frame that is on its way is requested: if it finds something in its queue, after all that were deferred.
+/// When the oldest frame on its way is requested: if it finds something in its queue, after all that were deferred.
 uint64_t Port::requestCycle() const {
   const uint64_t ready = linePending_.front().ready;
   for (uint64_t at = std::max(ready - config_.pipeline.looksUp, nextRequest_);; ++at) {

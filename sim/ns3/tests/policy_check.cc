@@ -31,7 +31,8 @@ int main() try {
   Request r;
   while (std::fgets(line, sizeof line, stdin)) {
     uint64_t idleNs;
-    if (std::sscanf(line, "%" SCNu64 " %u %u %u %" SCNu64 " %u %u", &r.ns, &r.length, &r.ecn, &r.draw, &idleNs, &r.bytes, &r.packets) != 7)
+    if (std::sscanf(line, "%" SCNu64 " %u %u %u %" SCNu64 " %u %u", &r.ns, &r.length, &r.ecn, &r.draw, &idleNs, &r.bytes,
+                    &r.packets) != 7)
       return 2;
     r.slots = r.packets == 0 ? policy->slotsAfter(idleNs) : 0;
     while (fates.size() > lag) {

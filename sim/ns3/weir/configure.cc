@@ -192,7 +192,8 @@ golden::Incoming Merging::keep(const uint8_t *frame, uint32_t length) {
 void Merging::decided(const Record &record) {
   const uint32_t *const words = record.data();
   const bool arrival = weir_record_kind(words) == WEIR_RECORD_KIND_ARRIVAL;
-  if ((on_ || transit_) && arrival && weir_record_action(words) == golden::drop) frames_.erase(weir_record_number(words));
+  const bool drops = arrival && weir_record_action(words) == golden::drop;
+  if ((on_ || transit_) && drops) frames_.erase(weir_record_number(words));
 }
 
 Departure Merging::departure(const golden::Leaving &leaving) {

@@ -70,7 +70,8 @@ PLAIN = ("drop-tail", "red")
 POLICIES: dict[str, dict[str, Any]] = {n: dict(p.bench) for n, p in DESCRIBED.items() if n not in PLAIN} | {
     "drop-front": {}
 }
-"""The others, with settings that make them act on the standing queue; what they select is marked, so that the line stays full."""
+"""The others, with settings that make them act on the standing queue; what they select is marked, so that the line
+stays full."""
 
 DROPPING: dict[str, dict[str, Any]] = {"codel": {"target": "1us", "interval": "2us", "maxpacket": 100}}
 """So that CoDel drops packet after packet."""
@@ -218,12 +219,13 @@ def latency(preset: str) -> list[Row]:
             f"64-byte frame, empty queue, RED, 0.1 ms to 1 s idle before it; avg {min(averages):.0f} to "
             f"{max(averages):.0f} bytes, up to {max(idle)} idle slots; the longest of {len(first_bit)}"),
         Row("request to trace record, red, long idle", max(recorded), "cycles", "",
-            "the same frames: they are accepted before; the decision, made afterwards, and the way of its record to the trace port"),
+            "the same frames, accepted before: the decision, made afterwards, and its record's way to the trace port"),
     ]  # fmt: skip
 
 
 def decisions(preset: str, policy: str) -> list[Row]:
-    """How long a policy takes to decide about a packet that nothing precedes, and the time between decisions under pressure; packets wait
+    """How long a policy takes to decide about a packet that nothing precedes, and the time between decisions under
+    pressure; packets wait
     in the queue."""
     core = _core(preset, "stopped")
     core.line = "raw"
@@ -249,7 +251,8 @@ def decisions(preset: str, policy: str) -> list[Row]:
     latency = max(FAST, DESCRIBED[policy].latency if policy in DESCRIBED else 0)
     return [
         Row(f"request to trace record, {policy}", recorded, "cycles", f"<= {latency + TO_RECORD}",
-            f"a 64-byte frame, 1 ms after others that wait: {latency} cycles to the verdict at most, {TO_RECORD} from there to the trace port"),
+            f"a 64-byte frame, 1 ms after others that wait: {latency} cycles to the verdict at most, "
+            f"{TO_RECORD} from there to the trace port"),
         Row(f"decision interval at arrival, one queue, {policy}", round(interval, 3), "cycles", "<= 4",
             f"mean over {count} frames of 16 bytes, two beats each, without gaps"),
     ]  # fmt: skip

@@ -1,4 +1,5 @@
-"""What tools of this repository read of a policy's declaration: build/rtl/weir_policies.json, which `make rtl` writes."""
+"""What tools of this repository read of a policy's declaration: build/rtl/weir_policies.json, which `make rtl`
+writes."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ def _header() -> Path:
 
 
 def _with_includes(header: Path) -> str:
-    """weir.h with the generated headers in the places where it includes them; in the repository they are in build/rtl."""
+    """weir.h with the generated headers in the places where it includes them; in the repository they are in
+    build/rtl."""
     folders = (header.parent, _ROOT / "build" / "rtl")
 
     def included(match: re.Match[str]) -> str:
@@ -53,7 +54,8 @@ def _with_includes(header: Path) -> str:
 
 
 def _declarations() -> str:
-    """weir.h as cffi reads it: no preprocessor lines but plain numeric constants, no C++ wrapper, no functions with a body."""
+    """weir.h as cffi reads it: no preprocessor lines but plain numeric constants, no C++ wrapper, no functions with a
+    body."""
     text = _with_includes(_header())
     members = re.search(r"#define WEIR_POLICY_MEMBERS (.*)", text)
     text = re.sub(r"^\tWEIR_POLICY_MEMBERS", members[1] if members else "", text, flags=re.M)

@@ -75,7 +75,8 @@ object Parameters {
   def number(name: String, unit: String, min: BigDecimal, max: BigDecimal, default: String, source: String,
       help: String, advice: String): Parameter = Parameter(name, Number, unit, min, max, default, source, help, advice)
   def count(name: String, unit: String, min: BigDecimal, max: BigDecimal, default: String, source: String,
-      help: String, advice: String): Parameter = Parameter(name, Count, unit, min, max, default, source, help, advice, whole = true)
+      help: String, advice: String): Parameter = Parameter(name, Count, unit, min, max, default, source, help, advice,
+        whole = true)
   /** bit/s */
   def rate(name: String, default: String, source: String, help: String, advice: String): Parameter =
     Parameter(name, Rate, "bit/s", 1000, BigDecimal(100000000000L), default, source, help, advice)

@@ -9,8 +9,8 @@ abstract class PolicyEngine(val name: String) {
   def build(c: WeirConfig): PolicyUnit
   /** The unit may stand still while no queue has selected it: see [[aqm.Resting]]. */
   def rests: Boolean = true
-  /** Cycles by which the verdict of an arrival that finds its queue empty comes later; its action is always to accept. 0: it is awaited like
-    * every other.
+  /** Cycles by which the verdict of an arrival that finds its queue empty comes later; it always accepts. 0: it is
+    * awaited like every other. Only one engine may defer, RED's family.
     */
   def afterwards: Int = 0
 }

@@ -100,13 +100,8 @@ case class WeirConfig(
   val slowLatency: Int = policies.map(_.latency).max max fastLatency
   /** the units of hardware that serve the policies */
   val engines: Seq[PolicyEngine] = policies.toSeq.sortBy(_.id).flatMap(_.engine).distinct
-  /** The verdict of an arrival that was accepted because it found its queue empty comes later by this; 0: no policy defers it. */
-  val afterwards: Int = engines.map(_.afterwards).filter(_ > 0).distinct match {
-    case Seq()       => 0
-    case Seq(cycles) => cycles
-    case several     => throw new IllegalArgumentException(
-      s"WeirConfig.policies defer decisions by ${several.sorted.mkString(", ")} cycles; choose policies of one such time")
-  }
+  /** cycles by which an engine's verdict comes later for an arrival that finds its queue empty; 0: none defers it */
+  val afterwards: Int = engines.map(_.afterwards).foldLeft(0)(_ max _)
 
   /** decisions, departures and ticks leave records */
   val trace: Boolean = traceDepth != 0

@@ -10,21 +10,21 @@ import weir.merge.FlowLook
 
 /** Puts every arrival before its queue's policy and the hard limits, and carries the verdict out.
   *
-  * Cycle by cycle: an arrival is at the head one cycle after it came (three in a core that merges); s0 the oldest arrival may go, t0 `request`,
-  * t2 the limits' answer, with which it enters `q` or does not, the latency later the verdict, one later `commit`, and with it the link or the
-  * refund. One request every four cycles. Policies are in two classes of latency, `c.fastLatency` and `c.slowLatency`; each verdict of a class
-  * is awaited for the same time, so that the decisions of a queue stay in order. An arrival waits at s0 if its
-  * commit would come in the cycle of another's, or next to it.
+  * Cycle by cycle: s0 the oldest arrival may go, t0 `request`, t2 the limits' answer, with which it enters `q` or does
+  * not, the latency later the verdict, one later `commit`, and with it the link or the refund. One request every four
+  * cycles. Policies are in two classes of latency, `c.fastLatency` and `c.slowLatency`; each verdict of a class is
+  * awaited for the same time, so that the decisions of a queue stay in order. An arrival waits at s0 if its commit
+  * would come in the cycle of another's, or next to it, and while its queue's configuration is being replaced (`hold`).
   *
-  * RED's family never selects an arrival that finds its queue empty. Such an arrival is accepted without asking: when a verdict
-  * would have come, or at t2 if no decision is under way and its queue does not merge. Its policy brings average and count up to date
-  * afterwards and answers `c.afterwards` cycles later than it else does. With that answer come `commit` and the trace
-  * record. Fast arrivals that ask keep clear of the cycles in which the policy is at work on it, and one that finds
-  * something in its queue waits until all before it have been taken into the average.
+  * RED's family never selects an arrival that finds its queue empty. Such an arrival is accepted without asking: when a
+  * verdict would have come, or at t2 if no decision is under way and its queue does not merge. Its policy brings
+  * average and count up to date afterwards and answers `c.afterwards` cycles later than it else does. With that answer
+  * come `commit` and the trace record. Fast arrivals that ask keep clear of the cycles in which the policy is at work
+  * on it, and one that finds something in its queue waits until all before it are in the average.
   *
-  * An arrival waits at s0 while its queue's configuration is being replaced (`hold`). A jumbo frame in transit is one arrival: its header asks for all of it; its packets follow, each
-  * with a slot and a descriptor of its own, but neither waiting nor asking, and share the header's verdict. The queue before s0 holds 32 arrivals;
-  * `room` falls three before that (with jumbo frames one before, the arrival on its way to the queue counted).
+  * A jumbo frame in transit is one arrival: its header asks for all of it; its packets follow, each with a slot and a
+  * descriptor of its own, but neither waiting nor asking, and share the header's verdict. The FIFO before s0 holds 32
+  * arrivals; `room` falls three before that (with jumbo frames one before, the arrival on its way counted).
   */
 class Admit(c: WeirConfig) extends Component {
   val interval = 4
@@ -85,8 +85,8 @@ class Admit(c: WeirConfig) extends Component {
   }
   noIoPrefix()
 
-  /** In a core that merges a packet's flow has to be known seven cycles after its request: an arrival is a cycle before the queue,
-    * in a register, for which of Batch and Spacing it comes from is known late, and one in it.
+  /** With jumbo frames an arrival is in a register before the FIFO: the choice between Batch and Spacing is on the
+    * critical path.
     */
   val coming = if (c.jumbo) {
     val flow = Flow(Arrival(c))
@@ -119,7 +119,9 @@ class Admit(c: WeirConfig) extends Component {
   /** Cycles from a request to the outcome of what is accepted without asking: the limits' answer. */
   val quick = 2
 
-  /** Commits that are due. Bit n: that of an arrival which would go now, with a verdict after n cycles. They are two cycles apart or more. */
+  /** Commits that are due, two cycles apart or more. Bit n: that of an arrival which would go now, with a verdict
+    * after n cycles.
+    */
   val commits = new Area {
     private val last = c.slowLatency max (c.fastLatency + c.afterwards)
     val due = Reg(Bits(last + 2 bits)) init 0
@@ -129,16 +131,18 @@ class Admit(c: WeirConfig) extends Component {
     def take(latency: Int): Unit = due(latency - 1) := True
     /** it would meet another's */
     def meet(latency: Int): Bool = due(latency - 1, 3 bits).orR
-    /** no decision is under way */
-    val none = due === 0
+    /** no decision is under way: of a cycle before which none went, as is every one in which an arrival may go */
+    val none = RegNext(further === 0) init True
   }
 
   /** Decisions that are made afterwards. */
   val afterwards = new Area {
     val went = False
-    /** it is as if another arrival went `c.afterwards` cycles after the first: those that ask stay the interval away from it */
-    val history = new Steps(went, c.afterwards + interval - 1 max 1)
-    val near = if (c.afterwards > 0) (1 - interval until interval).map(n => history(c.afterwards + n)).orR else False
+    val history = new Steps(went, c.afterwards + interval - 1)
+    /** It is as if another arrival went `c.afterwards` cycles later: those that ask stay the interval away. */
+    val near =
+      if (c.afterwards > 0) RegNext((-interval until interval - 1).map(n => history(c.afterwards + n)).orR) init False
+      else False
     /** cycles for which an arrival that finds its queue not empty has to wait */
     val left = for (q <- 0 until c.queues) yield Reg(UInt(log2Up(c.afterwards + interval) bits)) init 0
     val pending = B(left.map(_ =/= 0))
@@ -155,7 +159,9 @@ class Admit(c: WeirConfig) extends Component {
     val late = next(PerQueue.bit(B(io.config.map(config => slow(config.policy))), _))
     val defers = next(PerQueue.bit(B(io.config.map(config => Admit.this.defers(config.policy))), _))
     /** packets of the queue may join others: how, is known later than the limits' answer */
-    val merges = if (c.jumbo) next(PerQueue.bit(B(io.config.map(config => config.merge.flow || config.merge.classes)), _)) else False
+    val merges =
+      if (c.jumbo) next(PerQueue.bit(B(io.config.map(config => config.merge.flow || config.merge.classes)), _))
+      else False
     val engine = next(PerQueue(Vec(io.config.map(config => engineOf(config.policy))), _))
   }
 
@@ -185,7 +191,8 @@ class Admit(c: WeirConfig) extends Component {
     val open = arrival.valid && pause === 0
     /** it overtakes nobody, and need not wait for a verdict, nor for its flow */
     val goesQuick = deferred && !oldest.merges && commits.none && !(if (c.jumbo) arrival.transit.header else False)
-    val meets = Mux(late, commits.meet(c.slowLatency), commits.meet(c.fastLatency)) || !late && !deferred && afterwards.near
+    val meets = Mux(late, commits.meet(c.slowLatency),
+      commits.meet(c.fastLatency) || !deferred && afterwards.near)
     /** it came a cycle ago: its flow would not be known in time */
     val young = if (c.jumbo) RegNext(waiting.io.pop.fire, init = False) && !goesQuick else False
     val go = open && !young && (member || (waits & oldest.of) === 0) && !meets
@@ -367,13 +374,15 @@ class Admit(c: WeirConfig) extends Component {
   private val outcomes = if (c.slowLatency == c.fastLatency) Seq(fast)
   else Seq(fast, new Outcomes(c.slowLatency, request.late))
   /** the verdict of what was accepted without asking */
-  val verdicts = if (c.afterwards > 0) Some(new Flight(c.fastLatency + c.afterwards, request.context.deferred)) else None
+  val verdicts =
+    Option.when(c.afterwards > 0)(new Flight(c.fastLatency + c.afterwards, request.context.deferred))
   private val flights = outcomes ++ verdicts
   /** the limits' answer to what goes without a verdict: `request.context` is still its own */
   val accepted = new Flight(quick, request.context.quick)
 
-  /** What is known of the decisions in flight: written at t0, read in the third and in the second cycle before the verdict. A place is that of
-    * the request's time, in steps of the interval. Verdicts are two cycles apart or more, and so are what is read: one register serves all.
+  /** What is known of the decisions in flight: written at t0, read in the third and in the second cycle before the
+    * verdict. Its place is the request's time, in steps of the interval. Verdicts are two cycles apart or more: one
+    * register holds what is read for all.
     */
   val known = new Area {
     val places: Int = 1 << log2Up(flights.map(_.latency).max / interval + 1)
@@ -433,7 +442,8 @@ class Admit(c: WeirConfig) extends Component {
       .foldLeft(B(0, widthOf(verdict) bits))(_ | _)))
 
     /** the policy wants to drop or mark a jumbo frame, and the queue has one that packets can be dropped from */
-    private val spares = if (c.jumbo) !atOnce && known.spared && !exempt && !exceeded && verdict.action =/= Action.accept && io.partialRoom else False
+    private val spares = if (c.jumbo) !atOnce && known.spared && !exempt && !exceeded &&
+      verdict.action =/= Action.accept && io.partialRoom else False
     val spared = if (c.jumbo) RegNextWhen(spares, due) else False
     val forced = RegNextWhen(verdict.cause === Cause.forced, due)
     val valid = RegNext(carriesOut) init False
@@ -597,7 +607,8 @@ class Admit(c: WeirConfig) extends Component {
   val trace = new Area {
     private val at = commit.context.request
     private val members =
-      if (c.jumbo) Seq("members" -> Mux(commit.context.header, commit.context.packets, U(0, c.memberWidth bits))) else Nil
+      if (c.jumbo) Seq("members" -> (commit.context.header ? commit.context.packets | U(0, c.memberWidth bits)))
+      else Nil
     val words = TraceRecord.build(TraceKind.Arrival, Seq(
       "time_ns" -> at.nowNs, "queue" -> at.queue, "action" -> commit.action, "cause" -> commit.cause, "ecn" -> at.ecn,
       "exempt" -> commit.context.arrival.meta.exempt, "length" -> at.length, "policy" -> at.policy,

@@ -27,7 +27,8 @@ object Codel extends Policy(7, "codel", 1) {
     length("maxpacket", 0, "1514", "RFC 8289 MAXPACKET, Linux mtu",
       "no drop while the queue holds this or less: the longest usual frame, header included",
       "give the longest usual frame: an MTU of 1500 is 1514"),
-    time("ce_threshold", 0, "off", "tc-codel ce_threshold", "ECT packets with a longer sojourn time are marked", "or off"),
+    time("ce_threshold", 0, "off", "tc-codel ce_threshold", "ECT packets with a longer sojourn time are marked",
+      "or off"),
     switch("ecn", "off", "tc-codel ecn", "mark ECT packets instead of dropping them"))
   val engine: Option[PolicyEngine] = Some(CodelEngine)
   override val atDeparture = true

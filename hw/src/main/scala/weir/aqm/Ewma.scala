@@ -38,7 +38,8 @@ case class Ewma(c: WeirConfig) extends Component {
   /** in t4: the result is the queue's average, and stored at the end of this cycle; the sum comes too late to be told to a queue in t3 */
   val storing = Reg(Bits(c.queues bits)) init 0
 
-  private val words = new LiveWords(c, RedFamily.named("RED_WEIGHT_LO", "RED_WEIGHT_HI", "RED_MIN", "RED_MAX"), io.config)
+  private val words = new LiveWords(c, RedFamily.named("RED_WEIGHT_LO", "RED_WEIGHT_HI", "RED_MIN", "RED_MAX"),
+    io.config)
 
   /** avg' = (retained·avg + kept + share·q + 2^36·base + 2^35) >> 36; no arithmetic in t0, operands come late:
     * normal: retained = 2^36 − 1 − W36, kept = avg, share = W36;  after m ≥ 1 idle slots: retained = A_idle;

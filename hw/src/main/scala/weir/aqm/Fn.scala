@@ -46,10 +46,13 @@ object Fn extends PolicyEngine("fn") {
     override val bench = "t 100us window 1024 ecn on"
     override val parameters: Seq[Parameter] = Seq(
       count("window", "packets", 1, entries, "1024", "FN Ws",
-        s"arrivals over which the rate is taken; the queues' windows share $entries", s"the queues' windows share $entries"),
-      Parameters.time("t", 1, "27ms", "FN T", "time constant, in which the queue is to reach qopt", "the paper has 1ms to 1.728s"),
+        s"arrivals over which the rate is taken; the queues' windows share $entries",
+        s"the queues' windows share $entries"),
+      Parameters.time("t", 1, "27ms", "FN T", "time constant, in which the queue is to reach qopt",
+        "the paper has 1ms to 1.728s"),
       held("qopt", "limit_bytes/16", "FN Qopt", "queue that is aimed at", "it fits the buffer"),
-      rate("capacity", "the link's rate", "FN mu", "rate at which the queue empties", "give the rate at which the queue empties"),
+      rate("capacity", "the link's rate", "FN mu", "rate at which the queue empties",
+        "give the rate at which the queue empties"),
       length("mean", 16, "1514", "FN MaxPacketSize", "packet length that has the probability itself in byte mode",
         "give the longest usual frame"),
       switch("quadratic", "off", "FN; its form is ours", "count with the rate's change as well"),
@@ -58,7 +61,8 @@ object Fn extends PolicyEngine("fn") {
       switch("ecn", "off", "FN", "mark ECT packets instead of dropping them"))
     val engine: Option[PolicyEngine] = Some(Fn)
     val registers: Seq[Register] = Seq(aim, control, window, time, roomLow, roomHigh, mean, halfT2)
-    override val evidence: String = "`average` is R in bytes per 2^20 ns (R in bit/s is that times 8·10^9/2^20), `count` 0 " +
+    override val evidence: String =
+      "`average` is R in bytes per 2^20 ns (R in bit/s is that times 8·10^9/2^20), `count` 0 " +
       "where P is 0, `p` P before κ and spreading, `idle_slots` the packets in the window"
   }
 }

@@ -129,7 +129,8 @@ case class PolicyTick(c: WeirConfig) extends Bundle {
   * Arrivals: requests come at least 4 cycles apart; `verdict` follows each by the policy's fixed latency, in order;
   * `commit` one cycle after the verdict. A request that finds its queue empty may be answered later, by the engine's
   * `afterwards`: the arrival has been accepted by then. Other requests keep 4 cycles from where one would stand that is
-  * later by as much, and those of its queue come after it. Departures: one at a time; an engine whose policy decides at departure
+  * later by as much, and those of its queue come after it. Departures: one at a time; an engine whose policy decides
+  * at departure
   * answers each with `departureVerdict`, at most 16 cycles later, and no departure of any queue comes before that.
   * Ticks: an engine looks at `nowNs` itself, and tells the earliest time at which it has something to do.
   */
@@ -148,7 +149,7 @@ class PolicyPorts(c: WeirConfig) extends Bundle {
   /** pulse, with or after `applied`: the queue's state starts anew (its policy or unit has changed) */
   val clear = in(Bits(c.queues bits))
 
-  /** a packet has left that queue, granted at that time; `empty` of a request tells of it two cycles later at the earliest */
+  /** a packet has left that queue, granted at that time: two cycles before `empty` of a request can tell, or more */
   val left = slave(Flow(QueueLeft(c)))
   /** pulse: these queues have become empty; their last packet left, or their policy dropped the last that was pending; up to three cycles after a request that
     * will still enter */

@@ -27,7 +27,8 @@ object RedFamily extends PolicyEngine("red") {
       amount("max", 1, "3*min, or limit/4", "tc-red max, ns-2 maxthresh_",
         "average at which the chance is `probability`; above it, certain or gentle",
         "the buffer holds no more; without a max it is 3*min"),
-      number("probability", "", BigDecimal("1e-6"), 1, "0.02", "tc-red probability, ns-2 1/linterm_", "max_p, the chance at max",
+      number("probability", "", BigDecimal("1e-6"), 1, "0.02", "tc-red probability, ns-2 1/linterm_",
+        "max_p, the chance at max",
         "it is the chance at max, e.g. 0.02"),
       length("avpkt", 16, "1000", "tc-red avpkt, ns-2 mean_pktsize_", "typical packet: idle slots, burst, byte mode",
         "give the length of a typical packet"),
@@ -36,7 +37,8 @@ object RedFamily extends PolicyEngine("red") {
       number("weight", "", BigDecimal(1) / 65536, 1, "from burst", "Floyd & Jacobson 1993, ns-2 q_weight_",
         "weight w of the moving average; over burst", "or give burst and let it be derived"),
       rate("bandwidth", "the link's rate", "tc-red bandwidth",
-        "rate by which an idle queue's average decays: a slot is avpkt*8/bandwidth", "give the rate at which the queue empties"),
+        "rate by which an idle queue's average decays: a slot is avpkt*8/bandwidth",
+        "give the rate at which the queue empties"),
       switch("gentle", "off", "ns-2 gentle_", "between max and 2*max the chance rises to 1"),
       switch("ecn", "off", "tc-red ecn, ns-2 setbit_", "mark ECT packets instead of dropping them"),
       switch("harddrop", "off", "tc-red harddrop", "drop above max also what could be marked"),
@@ -119,13 +121,17 @@ object RedFamily extends PolicyEngine("red") {
     override val parameters: Seq[Parameter] = Seq(
       time("interval", 100, "500ms", "Floyd 2001 interval, tc-red", "time from one change of max_p to the next",
         "Floyd's is 500ms"),
-      amount("low", 0, "min+0.4*(max-min)", "Floyd 2001 target", "average below which max_p falls", "it is between min and high"),
-      amount("high", 0, "min+0.6*(max-min)", "Floyd 2001 target", "average above which max_p rises", "it is between low and max"),
+      amount("low", 0, "min+0.4*(max-min)", "Floyd 2001 target", "average below which max_p falls",
+        "it is between min and high"),
+      amount("high", 0, "min+0.6*(max-min)", "Floyd 2001 target", "average above which max_p rises",
+        "it is between low and max"),
       number("bottom", "", BigDecimal("1e-6"), 1, "0.01", "ns-2 bottom_", "least max_p", "Floyd's is 0.01"),
       number("top", "", BigDecimal("1e-6"), 1, "0.5", "ns-2 top_", "largest max_p", "Floyd's is 0.5"),
-      number("alpha", "", 0, 1, "0.01", "Floyd 2001 alpha, ns-2 alpha_", "max_p rises by this, or by max_p/4 if that is less",
+      number("alpha", "", 0, 1, "0.01", "Floyd 2001 alpha, ns-2 alpha_",
+        "max_p rises by this, or by max_p/4 if that is less",
         "Floyd's is 0.01"),
-      number("beta", "", 0, 1, "0.9", "Floyd 2001 beta, ns-2 beta_", "max_p falls to this share of itself", "Floyd's is 0.9"))
+      number("beta", "", 0, 1, "0.9", "Floyd 2001 beta, ns-2 beta_", "max_p falls to this share of itself",
+        "Floyd's is 0.9"))
     val engine: Option[PolicyEngine] = Some(RedFamily)
     override def needs: Set[Policy] = Set(Red)
     val registers: Seq[Register] = Seq(

@@ -8,9 +8,10 @@ import weir.csr.{ConfigWrite, QueueUnit}
 /** RED, and if they are built ISRED and adaptive RED: the average and the decision, for every queue.
   *
   * Latency: the verdict is valid 10 cycles after its request, that of a request that finds its queue empty
-  * `RedFamily.afterwards` later; the commit is due one cycle after the verdict. Throughput: a request every 4 cycles, as
-  * [[PolicyPorts]] counts them. Parameters are live words in RAM, read in the stages that use them; they hold nothing
-  * before the first apply of a queue. A request comes two cycles after its queue's `applied` or `clear`, or later.
+  * `RedFamily.afterwards` later; the commit is due one cycle after the verdict. Throughput: a request every 4 cycles,
+  * as [[PolicyPorts]] counts them. Parameters are live words in RAM, read in the stages that use them; they hold
+  * nothing before the first apply of a queue. A request comes two cycles after its queue's `applied` or `clear`, or
+  * later.
   */
 class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
   /** a cycle later, but for ticks: from the host's registers it is far */
@@ -25,7 +26,8 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
   /** What found its queue empty, until its decay is known. */
   val deferred = new Area {
     private val places = 4
-    require(IdleDecay.latency <= 4 * places, s"requests come 4 cycles apart: $places do not last ${IdleDecay.latency} cycles")
+    require(IdleDecay.latency <= 4 * places,
+      s"requests come 4 cycles apart: $places do not last ${IdleDecay.latency} cycles")
     private val steps = new Steps(io.request.valid && io.request.empty, IdleDecay.latency)
     private val comes = steps(IdleDecay.latency - 1)
     private val written, read = Reg(UInt(log2Up(places) bits)) init 0

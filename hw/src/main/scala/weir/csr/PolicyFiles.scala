@@ -92,8 +92,10 @@ object PolicyFiles {
     def field(f: TraceField) = {
       val parts = f.parts.map(p => s"{ ${p.word}, ${p.high}, ${p.low} }").mkString(", ")
       val choices = f.choices.filterNot(_ => f.name == "policy").map(_._1)
-      require(choices.isEmpty || f.choices.map(_._2) == choices.indices, s"Trace field ${f.name}: its values must count from 0")
-      require(f.parts.size <= 2, s"Trace field ${f.name}: struct weir_trace_field has room for 2 parts, not ${f.parts.size}")
+      require(choices.isEmpty || f.choices.map(_._2) == choices.indices,
+        s"Trace field ${f.name}: its values must count from 0")
+      require(f.parts.size <= 2,
+        s"Trace field ${f.name}: struct weir_trace_field has room for 2 parts, not ${f.parts.size}")
       s"\t{ ${text(f.name)}, ${f.kinds.map(1 << _.id).sum}u, ${f.parts.size}, { $parts }, ${f.fraction}," +
         s" ${if (choices.isEmpty) "NULL" else text(choices.mkString("|"))}, ${text(f.meaning)} },"
     }

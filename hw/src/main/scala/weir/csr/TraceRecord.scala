@@ -29,7 +29,8 @@ object TraceRecord {
     TraceField("action", packet, Seq(part(1, 23, 22)), "what happened to the packet",
       choices = Seq("accept" -> Action.accept, "mark" -> Action.mark, "drop" -> Action.drop)),
     TraceField("cause", packet, Seq(part(1, 27, 24)), "why; partial: packets of a jumbo frame that waits pay for it",
-      choices = Seq("none" -> Cause.none, "early" -> Cause.early, "forced" -> Cause.forced, "overflow" -> Cause.overflow,
+      choices = Seq("none" -> Cause.none, "early" -> Cause.early, "forced" -> Cause.forced,
+        "overflow" -> Cause.overflow,
         "link_down" -> Cause.linkDown, "front" -> Cause.front, "partial" -> Cause.partial)),
     TraceField("ecn", packet, Seq(part(1, 29, 28)), "ECN codepoint as it arrived",
       choices = Seq("not-ect" -> Ecn.notEct, "ect1" -> Ecn.ect1, "ect0" -> Ecn.ect0, "ce" -> Ecn.ce)),
@@ -52,7 +53,8 @@ object TraceRecord {
       fraction = 32),
     TraceField("draw", Seq(Arrival), Seq(part(9, 23, 0)), "random draw, u * 2^24"),
     TraceField("idle_slots", Seq(Arrival), Seq(part(10, 21, 0)), "idle slots m that the average decayed by"),
-    TraceField("number", packet, Seq(part(11, 31, 0)), "number of the packet's arrival at the core, from 0, modulo 2^32")
+    TraceField("number", packet, Seq(part(11, 31, 0)),
+      "number of the packet's arrival at the core, from 0, modulo 2^32")
   )
 
   /** Of a record of that kind; of a tick with those of its policy. */
@@ -83,7 +85,8 @@ object TraceRecord {
     val given = values.map { case (name, value) =>
       val field = fields.find(_.name == name)
         .getOrElse(throw new NoSuchElementException(s"the record has no field $name"))
-      require(value.getBitsWidth <= field.width, s"Trace field $name has ${field.width} bits, not ${value.getBitsWidth}")
+      require(value.getBitsWidth <= field.width,
+        s"Trace field $name has ${field.width} bits, not ${value.getBitsWidth}")
       field -> value
     }
     Vec(words.map { word =>

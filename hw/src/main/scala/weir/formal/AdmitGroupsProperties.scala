@@ -12,8 +12,8 @@ import weir.buffer.Arrival
   * What enters `q` is refunded when it is dropped, once for a whole jumbo frame. What the limits refuse does not enter; its descriptor is left to
   * the next arrival, and packets of a refused jumbo frame take none.
   *
-  * No policy decides afterwards. The environment is that of [[AdmitInputs]]; a header is followed by its packets, to the same queue, and a descriptor is on offer while any
-  * is free.
+  * No policy decides afterwards. The environment is that of [[AdmitInputs]]; a header is followed by its packets, to
+  * the same queue, and a descriptor is on offer while any is free.
   *
   * @param leak None, or `complete`: there always are descriptors for all of a jumbo frame
   */
@@ -81,7 +81,8 @@ class AdmitGroupsProperties(c: WeirConfig, leak: Option[String]) extends AdmitIn
   private val defers = before(B(config.map(q => if (c.afterwards > 0) q.policy === Policy.Red.id else False)))
   decision.deferred := !head.transit.member && filled.packets === 0 && PerQueue.bit(defers, head.meta.queue)
   private val merges = before(B(config.map(q => q.merge.flow || q.merge.classes)))
-  decision.quick := decision.deferred && !head.transit.header && !PerQueue.bit(merges, head.meta.queue) && dut.commits.due.pull() === 0
+  decision.quick := decision.deferred && !head.transit.header && !PerQueue.bit(merges, head.meta.queue) &&
+    dut.commits.due.pull() === 0
   private val bytes = Mux(settings.dropFront, U(0, c.quantityWidth bits), filled.bytes)
   private val packets = Mux(settings.dropFront, U(0, c.countWidth bits), filled.packets)
   decision.beyond := bytes +^ head.meta.length > settings.limitBytes || packets +^ head.transit.packets > settings.limitPackets

@@ -17,7 +17,8 @@ private class LeakyAdmit(c: WeirConfig, leak: Option[String]) extends Admit(c) {
 }
 
 /** Admit, and what proofs of it let come: arrivals whenever `room` was high in the cycle before (with jumbo frames in theirs);
-  * configuration, fills, what holds, and the policies' verdicts are free in every cycle, verdicts with a cause of a policy. Descriptors are the proof's.
+  * configuration, fills, what holds, and the policies' verdicts are free in every cycle, verdicts with a cause of a
+  * policy. Descriptors are the proof's.
   */
 abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
   val dut: Admit = make
@@ -64,7 +65,8 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
   protected val toldAt: Int = outcomeAt + c.afterwards
   /** decisions of queue q that its policy has not been told the end of */
   protected def deciding(history: Seq[InFlight], q: Int): UInt =
-    CountOne(history.zipWithIndex.map { case (h, n) => h.valid && h.queue === q && (if (n <= outcomeAt) True else h.deferred) })
+    CountOne(history.zipWithIndex.map { case (h, n) => h.valid && h.queue === q &&
+      (if (n <= outcomeAt) True else h.deferred) })
 
   /** What is carried out, and the limits' answer to it; answers(n) is that to what is at tn. */
   protected def carriedOut[T <: Bundle with InFlight](history: Seq[T], answers: Int => Bool): (T, Bool) = {
@@ -74,12 +76,18 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
     (decided, Mux(early, answers(quickAt), answers(outcomeAt)))
   }
 
-  /** What makes an induction of decisions that are made afterwards: called with the arrival at s0, whether it asks and finds something in its
-    * queue, and with those at t0 and later.
+  /** What makes an induction: what is stored of decisions, and the shift registers that follow them.
+    *
+    * @param finds   the arrival at s0 asks, and finds something in its queue
+    * @param history those at t0 and later
+    * @param answers the limits' answer to what is at tn
     */
-  protected def inFlight[T <: InFlight](s0: InFlight, finds: Bool, history: Seq[T], answers: Int => Bool)(more: (dut.Context, T) => Unit): Unit = {
+  protected def inFlight[T <: InFlight](s0: InFlight, finds: Bool, history: Seq[T], answers: Int => Bool)(
+      more: (dut.Context, T) => Unit): Unit = {
+    val width = log2Up(dut.known.places)
     val stored = dut.known.rework {
-      Vec((0 until dut.known.places).map(i => CombInit(dut.known.memory.readAsync(U(i, log2Up(dut.known.places) bits))))).setName("known_stored")
+      Vec(Seq.tabulate(dut.known.places)(i => CombInit(dut.known.memory.readAsync(U(i, width bits)))))
+        .setName("known_stored")
     }.map(_.pull())
     val clock = dut.known.clock.pull()
     for ((h, n) <- history.zipWithIndex.take(toldAt - 2).tail) {
@@ -93,14 +101,20 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
         if (n < outcomeAt - 2) assert(context.arrival === h.arrival && context.descriptor === h.id)
         more(context, h)
       }
-      if (n > dut.quick) when(read && h.asks)(assert(dut.limits.answers.passed.pull()(n - dut.quick - 1) === answers(n)))
+      if (n > dut.quick) {
+        when(read && h.asks)(assert(dut.limits.answers.passed.pull()(n - dut.quick - 1) === answers(n)))
+      }
     }
-    for (n <- 1 to c.fastLatency) assert(dut.fast.stage.passed.pull()(n - 1) === (history(n).valid && !history(n).quick))
-    for (n <- 1 to dut.quick) assert(dut.accepted.stage.passed.pull()(n - 1) === (history(n).valid && history(n).quick))
-    for (verdicts <- dut.verdicts; n <- 1 to toldAt - 1) assert(verdicts.stage.passed.pull()(n - 1) === (history(n).valid && history(n).deferred))
+    /** the shift register tells of those decisions */
+    def follows(passed: Bits, last: Int)(of: InFlight => Bool): Unit =
+      for (n <- 1 to last) assert(passed(n - 1) === (history(n).valid && of(history(n))))
+    follows(dut.fast.stage.passed.pull(), c.fastLatency)(!_.quick)
+    follows(dut.accepted.stage.passed.pull(), dut.quick)(_.quick)
+    for (verdicts <- dut.verdicts) follows(verdicts.stage.passed.pull(), toldAt - 1)(_.deferred)
     val due = dut.commits.due.pull()
     for (n <- 0 until toldAt - 1) {
-      def at(latency: Int)(of: InFlight => Bool): Bool = if (n < latency) history(latency - 1 - n).valid && of(history(latency - 1 - n)) else False
+      def at(latency: Int)(of: InFlight => Bool): Bool =
+        if (n < latency) history(latency - 1 - n).valid && of(history(latency - 1 - n)) else False
       assert(due(n) === (at(c.fastLatency)(!_.quick) || at(c.fastLatency + c.afterwards)(_.deferred)))
     }
     if (c.afterwards > 0) deferring(s0, finds, history)
@@ -111,8 +125,9 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
     val passed = dut.afterwards.history.passed.pull()
     for (n <- 1 to blocked) assert(passed(n - 1) === (history(n - 1).valid && history(n - 1).deferred))
     for (q <- 0 until c.queues) {
-      val youngest = PriorityMux((0 until blocked).map(n => (history(n).valid && history(n).deferred && history(n).queue === q) -> U(blocked - n, 4 bits)) :+
-        (True -> U(0, 4 bits)))
+      def of(n: Int): Bool = history(n).valid && history(n).deferred && history(n).queue === q
+      val youngest =
+        PriorityMux((0 until blocked).map(n => of(n) -> U(blocked - n, 4 bits)) :+ (True -> U(0, 4 bits)))
       assert(dut.afterwards.left(q).pull() === youngest)
     }
     // s0 and what is in flight, the n-th from the last that went
@@ -133,8 +148,11 @@ abstract class AdmitInputs(c: WeirConfig, make: => Admit) extends Properties {
       }
     }
     // nothing of its queue is decided before what came before it has been
-    when(s0.valid && finds)(for (n <- 0 until blocked) assert(!(history(n).valid && history(n).deferred && history(n).queue === s0.queue)))
-    cover(s0.valid && history(c.afterwards - dut.interval - 1).valid && history(c.afterwards - dut.interval - 1).deferred)
+    when(s0.valid && finds) {
+      for (h <- history.take(blocked)) assert(!(h.valid && h.deferred && h.queue === s0.queue))
+    }
+    cover(s0.valid && history(c.afterwards - dut.interval - 1).valid &&
+      history(c.afterwards - dut.interval - 1).deferred)
     cover(s0.valid && !s0.deferred && history(blocked).valid && history(blocked).deferred)
   }
 

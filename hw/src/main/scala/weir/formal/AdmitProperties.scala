@@ -10,8 +10,9 @@ import weir.buffer.Arrival
 /** Every arrival leads to one outcome, in order: a link, or its chain given back and its change of `q` refunded; with
   * its own chain, length and queue; what the limits refuse neither enters `q` nor is refunded. A descriptor that was taken is linked, given back or, by
   * what the limits refuse, left to the next arrival, and nothing is linked without one. The queue of arrivals never overflows. Decisions are four cycles apart or more. No policy but
-  * the queue's own drops or marks, and none what is exempt; what is beyond a limit in bytes or packets is dropped. What finds its queue empty
-  * is linked or refused without asking; its policy is told later, in the order of the queue's arrivals, four cycles away from every other.
+  * the queue's own drops or marks, and none what is exempt; what is beyond a limit in bytes or packets is dropped.
+  * What finds its queue empty is linked or refused without asking; its policy is told later, in the order of the
+  * queue's arrivals, four cycles away from every other.
   *
   * The environment is that of [[AdmitInputs]]: all but the arrivals is free in every cycle, also whether there is a descriptor. What the
   * policy says has a cause of its own, as proved for Red.
@@ -123,7 +124,8 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
       assert(dut.io.settled(q) === (count === 0))
     }
     for ((h, n) <- history.zipWithIndex.drop(3)) when(h.valid && (h.beyond || !h.described))(assert(refusals(n - 3)))
-    inFlight(decision, filled.packets =/= 0, history, n => refusals(n - 3))((context, decision) => assert(context.engine.orR === decision.red))
+    inFlight(decision, filled.packets =/= 0, history, n => refusals(n - 3))((context, decision) =>
+      assert(context.engine.orR === decision.red))
 
     assert(dut.io.request.valid === history.head.valid)
     when(dut.io.request.valid)(assert(dut.io.request.queue === history.head.arrival.meta.queue))
@@ -182,7 +184,8 @@ class AdmitProperties(c: WeirConfig, leak: Option[String]) extends AdmitInputs(c
       assert((dut.io.event.cause === Cause.overflow) === refused)
       when(decided.beyond || !decided.described)(assert(refused))
       when(refused)(assert(dut.io.free.valid))
-      when(soon)(assert(dut.io.commit.acts === (decided.red && (dut.io.free.valid || dut.io.event.cause =/= Cause.none))))
+      when(soon)(assert(dut.io.commit.acts === (decided.red && (dut.io.free.valid ||
+        dut.io.event.cause =/= Cause.none))))
     }
     cover(late && dut.io.commit.acts)
     when(!dut.io.commit.valid)(assert(!dut.io.commit.acts && dut.io.commitActs === 0))

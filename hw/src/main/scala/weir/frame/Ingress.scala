@@ -8,8 +8,8 @@ import weir.csr.FrameEnd
 
 /** From the MAC to the buffer: checks frames, reads their headers and packs their beats into 128-bit words.
   *
-  * Latency: 2 cycles from a beat on `s_axis` to the word it completes and to `end` (last beat). Throughput: one beat per cycle,
-  * always; words come every second cycle, or one per frame for frames of one beat.
+  * Latency: 2 cycles from a beat on `s_axis` to the word it completes and to `end` (last beat). Throughput: one beat
+  * per cycle, always; words come every second cycle, or one per frame for frames of one beat.
   *
   * Limits: no word is given for a beat that takes the frame over `maxFrame`, so an oversize frame ends without a
   * last word. Every frame gives exactly one `end`.

@@ -31,8 +31,3 @@ case class IngressEnd(c: WeirConfig) extends Bundle {
   /** all bytes that arrived, saturating */
   val bytes = UInt(24 bits)
 }
-
-/** The queue that a frame will ask for, if its header turns out complete. */
-case class IngressHint(c: WeirConfig) extends Bundle {
-  val queue = c.queueId
-}

@@ -228,14 +228,16 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** the table by which its class or bypass was found is not that of the packet before */
     val epochs = Vec.fill(c.queues)(Reg(UInt(MatchResult.epochWidth bits)) init 0)
     private val ip = io.linked.descriptor.ipVersion =/= IpVersion.none
-    private val renewsNow = ip && grouped && (tag.epoch =/= epochs(queue.resized) || mismatched && tag.kind =/= FlowKind.none)
+    private val renewsNow =
+      ip && grouped && (tag.epoch =/= epochs(queue.resized) || mismatched && tag.kind =/= FlowKind.none)
     when(comes && ip && grouped)(epochs(queue.resized) := tag.epoch)
     private val fits = withEntry <= entry.roomBytes && inner <= entry.roomSum && entry.count < maxCount
     /** the entry's group takes one more packet, and still waits for it */
     private val takes = judged(fits && !late)
     /** a jumbo frame in transit: its groups are made already, and it is in no order with others */
     val transit = judged(io.linked.transit)
-    private val mayJoinNow = merges && grouped && tag.kind === FlowKind.joinable && sweep.done && (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4) && !mismatched
+    private val mayJoinNow = merges && grouped && tag.kind === FlowKind.joinable && sweep.done &&
+      (!io.l3 || io.linked.descriptor.ipVersion === IpVersion.v4) && !mismatched
     val mayJoin = judged(mayJoinNow)
     val known = judged(tag.kind.msb && sweep.done && grouped)
     private val unknownNow = tag.kind === FlowKind.unknown && grouped
@@ -245,7 +247,9 @@ class FlowGroups(c: WeirConfig) extends Component {
     /** What becomes of the packet, but for what is known late: whether it matches, and whether what is put waits in Parking (`closing`). */
     val fate = new Area {
       private val ordinary = comes && grouped
-      /** it is put whatever waits: a jumbo frame in transit with its last packet (before that it could not be granted), or what nothing joins */
+      /** It is put whatever waits: what nothing joins, or a jumbo frame in transit with its last packet (before that
+        * it could not be granted).
+        */
       val puts = RegNext(comes && (io.linked.transit && io.linked.last || io.linked.alone)) init False
       /** a jumbo frame in transit that may pay for another is whole */
       val pays = RegNext(comes && io.linked.transit && io.linked.last && io.linked.joins && io.linked.pays) init False
