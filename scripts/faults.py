@@ -330,9 +330,7 @@ def equivalent(text: str, fault: Fault, work: Path) -> bool:
     """Whether yosys proves that registers, memories, instances and outputs of the module get the same with the fault.
 
     From any state: what depends on states that do not occur is not proved, nor what yosys cannot read or has no time
-    for.
-    `work`: a folder for the script and its log.
-    """
+    for. `work`: a folder for the script and its log."""
     work.mkdir(parents=True, exist_ok=True)
     spans = {m[1]: m.span() for m in re.finditer(r"^module (\w+).*?^endmodule", text, re.M | re.S)}
     name, (start, end) = next((n, span) for n, span in spans.items() if span[0] <= fault.start < span[1])

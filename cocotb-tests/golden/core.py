@@ -36,11 +36,10 @@ TAKES_COUNT = 5
 #: RED decides by this much later about an arrival that finds its queue empty
 AFTERWARDS = 12
 #: from a request's s0, decisions are under way for so many cycles; an arrival that is not asked about and finds none
-#: under
-#: way is linked by so much earlier
+#: under way is linked by so much earlier
 UNDER_WAY, QUICK = 10, 8
 INTERVAL = 4
-# core.md: s0 in cycle 14, queue ready in cycle 27
+# core.md: from s0 to where the queue is ready, with a verdict
 LINKED = 13
 # trim.md: a link or a departure counts for the limits from these cycles after its s0 or grant on
 OVER_LINK, OVER_LEAVE = 13, 4
@@ -88,9 +87,7 @@ class Record:
         """From the 384 bits of `trace_data`; `seen` is the cycle of `trace_valid`.
 
         The one decoder that is written by hand, so that it does not err with TraceRecord.scala, from which all others
-        are
-        generated.
-        """
+        are generated."""
         w = [data >> 32 * n & 0xFFFFFFFF for n in range(12)]
         kind = w[1] >> 20 & 3
         if kind > 1:

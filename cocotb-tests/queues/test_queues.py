@@ -296,8 +296,8 @@ class Transit:
 @cocotb.test()
 async def drops_and_marks_packets_of_a_jumbo_frame_in_transit(dut: Any) -> None:
     """docs/modules/transit.md: the header opens the group and is none of its packets; those at its front are dropped
-    by steps, or marked as
-    they leave if they are ECT; with none left the group is dead, and its header leaves at a grant as discarded."""
+    by steps, or marked as they leave if they are ECT; with none left the group is dead, and its header leaves at a
+    grant as discarded."""
     await start(dut, **IDLE)
     bench = Transit(dut, "transit")
     rng, seen = bench.rng, set()

@@ -106,9 +106,8 @@ class Bench:
 
     def _check_busy(self) -> bool:
         """Whether there may be a grant: not within four cycles of a grant or a slot, before a decision nor while a
-        group departs. `busy` tells
-        that, and that a head or a packet of a group is to be dropped; `throttled` that what waits waits for the shaper.
-        """
+        group departs. `busy` tells that, and that a head or a packet of a group is to be dropped; `throttled` that
+        what waits waits for the shaper."""
         dut = self.dut
         last = max([-9, *self.slots[-1:], *(cycle for cycle, *_ in self.grants[-1:])])
         free = not (0 < self.cycle - last < INTERVAL or last < self.cycle <= self._decides or dut.walking.value == 1)
@@ -215,9 +214,8 @@ async def charges_a_group_once_with_the_bytes_of_its_frame(dut: Any, partial: fl
 
 @cocotb.test()
 async def spends_exactly_the_quantum_on_the_first_visit_after_a_reset(dut: Any) -> None:
-    """Six, eight, twelve and seven frames of 1536 bytes, queue 1 first; a reset at any time, even of one edge,
-    forgets turn and deficits,
-    and a decision that is awaited."""
+    """Six, eight, twelve and seven frames of 1536 bytes, queue 1 first; a reset at any time, even of one edge, forgets
+    turn and deficits, and a decision that is awaited."""
     quanta = (9216, 12288, 18432, 10752)
     bench = await Bench(dut, "resets").start(quanta=quanta)
     for n in range(12):

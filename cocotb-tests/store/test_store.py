@@ -305,9 +305,9 @@ async def keeps_the_packets_of_a_jumbo_frame_together(dut: Any, exhausted: float
 @cocotb.test()
 @cocotb.parametrize(exhausted=[0.0, 0.02])
 async def tells_of_a_jumbo_frame_in_transit_as_a_whole(dut: Any, exhausted: float) -> None:
-    """docs/modules/transit.md: its queue and ECN are the outer header's; without one, in the L2 form, the queue is
-    the first packet's, and the
-    ECN what a builder writes, or CE if all packets are CE. The header counts in no unit but cells."""
+    """docs/modules/transit.md: its queue and ECN are the outer header's; without one, in the L2 form, the queue is the
+    first packet's, and the ECN what a builder writes, or CE if all packets are CE. The header counts in no unit but
+    cells."""
     bench = await Bench(dut, f"transit {exhausted}", 0.1, exhausted).start()
     rng, seen = bench.rng, set()
     for _ in range(200):

@@ -180,9 +180,8 @@ def test_what_a_frame_takes_of_the_link_is_predicted(overhead: int, mpu: int) ->
 
 @pytest.mark.parametrize("rate", ["9.7e7", "6.1e7", "3.3e7", "7.9e6"])
 def test_a_grant_is_predicted_to_the_cycle_at_any_rate(rate: str) -> None:
-    """A frame is charged at its departure. How that cycle's time is rounded to ns decides the cycle of the next
-    grant, unless
-    the price of a byte is a multiple of 16 ns, as at powers of ten."""
+    """A frame is charged at its departure. How that cycle's time is rounded to ns decides the cycle of the next grant,
+    unless the price of a byte is a multiple of 16 ns, as at powers of ten."""
     words = ["limit", 20_000]
     first, rtl, golden = run(
         "port_check", "drop-tail", rate, 2000, 0.9, 7, "core", "network", *words

@@ -21,8 +21,8 @@ def field(words: list[int], where: weir.TraceField) -> int:
 
 #: a field of the table: what golden.core.Record calls it
 HAND = {"time_ns": "time", "queue": "queue", "action": "action", "cause": "cause", "ecn": "ecn", "exempt": "exempt",
-        "length": "length", "number": "number", "bytes": "held_bytes", "packets": "held_packets", "frames":
-        "held_frames",
+        "length": "length", "number": "number", "bytes": "held_bytes", "packets": "held_packets",
+        "frames": "held_frames",
         "policy": "policy", "unit": "unit", "average": "average", "count": "count", "p": "probability", "draw": "draw",
         "idle_slots": "idle_slots", "marked": "marked", "sojourn_ns": "sojourn"}  # fmt: skip
 

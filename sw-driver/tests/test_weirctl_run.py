@@ -612,9 +612,8 @@ def test_the_dashboard_asks_for_metrics_that_there_are(ctl: Any) -> None:
 
 def test_overlimits_are_all_that_the_policy_selected(capsys: pytest.CaptureFixture[str]) -> None:
     """By arithmetic: RED with the queue itself as average and a `max` of two packets selects for certain what finds
-    two or
-    more. CoDel's CE threshold selects at departure what is ECT or CE and waited longer; at 64 kbit/s a frame takes 11
-    ms."""
+    two or more. CoDel's CE threshold selects at departure what is ECT or CE and waited longer; at 64 kbit/s a frame
+    takes 11 ms."""
     core = Core("full")
 
     def ctl(*words: object) -> str:

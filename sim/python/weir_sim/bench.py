@@ -225,8 +225,7 @@ def latency(preset: str) -> list[Row]:
 
 def decisions(preset: str, policy: str) -> list[Row]:
     """How long a policy takes to decide about a packet that nothing precedes, and the time between decisions under
-    pressure; packets wait
-    in the queue."""
+    pressure; packets wait in the queue."""
     core = _core(preset, "stopped")
     core.line = "raw"
     _configure(core, policy)
