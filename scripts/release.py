@@ -184,7 +184,7 @@ def main() -> int:
             for board in cores.boards(a.rtl):
                 if boards.by_vivado(boards.load(board)) and shutil.which("vivado") is None:
                     continue
-                boards.build(board, 1, 1800, pack=True)
+                boards.build(board, [1], 1800, pack=True)
         path, notes = release(a.out, a.rtl, a.built)
     except (ReleaseError, cores.CoreError, boards.BoardError) as error:
         print(f"release: {error}", file=sys.stderr)

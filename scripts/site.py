@@ -18,7 +18,7 @@ REGISTERS = ROOT / "build" / "rtl" / "weir_regs.md"
 GUIDES = ["guide-first-minutes", "guide-tuning-red", "guide-counters", "guide-board", "troubleshooting"]
 REFERENCE = ["architecture", "policies", "weirctl", "weir-sim", "libweir", "registers", "policy-registers"]
 REFERENCE += ["register-protocol", "jumbo", "names", "adding-a-policy", "formal", "mutation"]
-HARDWARE = ["integration", "boards", "netfpga", "packaging", "timing-history"]
+HARDWARE = ["integration", "boards", "netfpga", "packaging", "timing", "nextpnr-report"]
 EXPERIMENTS = ["ns3", "reproduce", "findings", "reproduced"]
 
 # Pages of modules/, in the order in which a frame meets them; those not named follow by name.

@@ -88,18 +88,15 @@ def test_the_benches_of_make_waves_are_there() -> None:
     assert len(named) > 10 and [wrong for wrong in named if wrong[1] not in waves.benches()] == []
 
 
-def test_the_core_page_has_the_newest_record_of_each_preset() -> None:
+def test_the_timing_page_has_the_newest_record_of_each_preset_and_device() -> None:
+    sizes = ("lut4", "ff", "ebr", "dsp")
     with (ROOT / "docs" / "timing.csv").open(newline="") as file:
-        newest = {row["preset"]: row for row in csv.DictReader(file)}
-    page = (ROOT / "docs" / "modules" / "core.md").read_text()
-    rows = re.findall(r"^\| `([\w-]+)`: [^|]* \| (\w{7}) \| (.*?) \| (.*) \|$", page, re.M)
-    told = {
-        preset: (commit, clocks.replace(",", ""), sizes.replace(" ", "").split("|"))
-        for preset, commit, clocks, sizes in rows
-    }
+        newest = {(row["preset"], row["device"], row["speed"]): row for row in csv.DictReader(file)}
+    page = (ROOT / "docs" / "timing.md").read_text()
+    rows = re.findall(r"^\| `([\w-]+)` \| (\w+-\d+F), (\d) \| (\w{7}) \| (.*?) \| (.*) \|$", page, re.M)
+    told = {tuple(row[:3]): (row[3], row[4].replace(",", ""), row[5].replace(",", "").split(" | ")) for row in rows}
     assert told == {
-        preset: (row["commit"][:7], row["fmax_mhz"], [row[name] for name in ("lut4", "ff", "ebr", "dsp")])
-        for preset, row in newest.items()
+        key: (row["commit"][:7], row["fmax_mhz"], [row[name] for name in sizes]) for key, row in newest.items()
     }
 
 

@@ -222,7 +222,7 @@ def test_without_vivado_its_package_is_named_before_anything_is_built(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(boards, "synthesise", lambda *a: pytest.fail("synthesised"))
-    for verb in (lambda: boards.build(BOARD, 1, 1, pack=True), lambda: boards.flash(BOARD)):
+    for verb in (lambda: boards.build(BOARD, [1], 1, pack=True), lambda: boards.flash(BOARD)):
         with pytest.raises(
             boards.BoardError, match="vivado is missing; it is in AMD's Vivado, 2023.2 or newer, with a licence"
         ):
@@ -246,10 +246,10 @@ def test_the_verbs_call_vivado(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(boards, "ROOT", tmp_path)
     monkeypatch.setattr(boards, "synthesise", lambda *a: {"lut6": 1})
-    boards.build(BOARD, 1, 60, pack=True)
+    boards.build(BOARD, [1], 60, pack=True)
     assert json.loads((work / "timing.json").read_text()) == {
-        "board": BOARD, "device": "XC7VX690T", "seed": 1, "lut6": 1,
-        "fmax_mhz": {"oscillator_buffer/O": 140.0, "lane_0/coreclk_out": 160.0, "pcie_block/user_clk": 250.0},
+        "board": BOARD, "device": "XC7VX690T", "seeds": [1], "lut6": 1, "commit": "unknown",
+        "fmax_mhz": {"oscillator_buffer/O": [140.0], "lane_0/coreclk_out": [160.0], "pcie_block/user_clk": [250.0]},
     }  # fmt: skip
     boards.flash(BOARD)
     first, second = (tmp_path / "asked").read_text().splitlines()
@@ -260,7 +260,7 @@ def test_the_verbs_call_vivado(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert second == f"-mode batch -nojournal -source {FOLDER}/flash.tcl -tclargs {PART} {work}/board.bit"
     vivado(tmp_path, "echo ERROR: timing is not met: setup slack -0.2 ns; exit 1")
     with pytest.raises(boards.BoardError, match="vivado failed.*\n.*timing is not met: setup slack -0.2 ns"):
-        boards.build(BOARD, 1, 60, pack=True)
+        boards.build(BOARD, [1], 60, pack=True)
     assert boards.current(BOARD, work.parent) is None
 
 

@@ -3,7 +3,7 @@ package weir.aqm
 import spinal.core._
 
 /** A product of at most 18 × 18 bits with a register behind it, to be used in the cycle after `enable`: later it is something
-  * else. The register has no clock enable, so it can be the one inside the FPGA's multiplier (scripts/ecp5.py); also not that
+  * else. The register has no clock enable, so it can be the one inside the FPGA's multiplier; also not that
   * of a unit that rests, which it does with nothing under way.
   */
 object Multiply {
