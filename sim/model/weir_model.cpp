@@ -21,9 +21,9 @@
 #ifndef WEIR_MODEL_PRESET
 #error "WEIR_MODEL_PRESET must name the preset"
 #endif
-/// The clocks of units that may stand still (weir.Gate in hw/): X(name) for each.
-#ifndef WEIR_MODEL_GATES
-#define WEIR_MODEL_GATES(X)
+#ifndef WEIR_MODEL_WAVE
+/// The clocks of units that may stand still: X(name, beginning of its variables' names) for each; build.py's.
+#include "gates.h"
 #endif
 
 #ifdef WEIR_MODEL_CHECK
@@ -111,10 +111,12 @@ struct weir_model {
     settled = cycle + settleCycles;
   }
   void send(size_t count, const uint8_t *bytes, const uint32_t *lengths, const uint64_t *atNs, const uint8_t *flags);
-  /// Whether a gated clock leaves out the next edge, with its `run` as it is. `run` is made of registers: what the ports show comes on top.
+  /// Whether a gated clock leaves out the next edge, with its `run` as it is. `run` is made of registers: what the ports
+  /// show comes on top.
   bool stands(std::string_view clock, bool run) const {
     const bool shown = clock == "ingress" ? beatShown : clock == "front" && bus.open();
-    return !run && !shown && options[WEIR_MODEL_SKIP] && !top->rst;
+    const bool within = clock.rfind("packet_", 0) == 0;
+    return !(within ? run && packetRuns : run || shown) && options[WEIR_MODEL_SKIP] && !top->rst;
   }
   void runTo(uint64_t cycle);
   bool runIdle(uint64_t lastCycle);
@@ -189,6 +191,7 @@ struct weir_model {
   } bus;
 
   // sampled in the last evaluated cycle
+  bool packetRuns = true;
   bool quiet = false;
   uint64_t wakeCycle = never;
   uint64_t settled = 0;
@@ -227,12 +230,15 @@ void weir_model::edge() {
   top->eval();
   if (vcd) vcd->dump(cycle * 6400 + 3200);
 #else
+#define PACKET(gate, at) if (std::string_view(#gate) == "packet") packetRuns = top->rootp->at##runs;
+  WEIR_MODEL_GATES(PACKET)
+#undef PACKET
 #ifdef WEIR_MODEL_CHECK
   checkStill();
 #endif
   auto &root = *top->rootp;
   root.__Vtrigprevexpr___TOP__clk__0 = 0;
-#define RISE(gate) top->clk_##gate = 1, root.__Vtrigprevexpr___TOP__clk_##gate##__0 = stands(#gate, top->run_##gate);
+#define RISE(gate, at) root.at##made = 1, root.__Vtrigprevexpr___TOP__##at##made##__0 = stands(#gate, root.at##runs);
   WEIR_MODEL_GATES(RISE)
 #undef RISE
   Vweir___024root___eval(&root);
@@ -246,7 +252,7 @@ void weir_model::checkStill() {
   auto *bytes = reinterpret_cast<uint8_t *>(&root);
   root.__Vtrigprevexpr___TOP__clk__0 = 1;
   unsigned still = 0;
-#define STAY(gate) top->clk_##gate = root.__Vtrigprevexpr___TOP__clk_##gate##__0 = 1, still += stands(#gate, top->run_##gate);
+#define STAY(gate, at) root.at##made = root.__Vtrigprevexpr___TOP__##at##made##__0 = 1, still += stands(#gate, root.at##runs);
   WEIR_MODEL_GATES(STAY)
 #undef STAY
   if (!still) return;
@@ -256,7 +262,7 @@ void weir_model::checkStill() {
     const Member &m = weir_model_members[i];
     before.insert(before.end(), bytes + m.offset, bytes + m.offset + m.size);
   }
-#define RISE(gate) root.__Vtrigprevexpr___TOP__clk_##gate##__0 = !stands(#gate, top->run_##gate);
+#define RISE(gate, at) root.__Vtrigprevexpr___TOP__##at##made##__0 = !stands(#gate, root.at##runs);
   WEIR_MODEL_GATES(RISE)
 #undef RISE
   Vweir___024root___eval(&root);

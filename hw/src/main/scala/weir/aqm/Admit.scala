@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, Policy, PolicyEngine, Steps, WeirConfig}
+import weir.{Policy, PolicyEngine, Steps, WeirConfig}
 import weir.buffer._
 import weir.csr.{ArrivalEvent, QueueConfig, TraceKind, TraceRecord}
 import weir.frame.IpVersion
@@ -91,7 +91,7 @@ class Admit(c: WeirConfig) extends Component {
   val coming = if (c.jumbo) {
     val flow = Flow(Arrival(c))
     flow.valid := RegNext(io.arrival.valid) init False
-    flow.payload := Loaded(c, io.arrival.payload, io.arrival.valid)
+    flow.payload := RegNextWhen(io.arrival.payload, io.arrival.valid)
     flow
   } else io.arrival
   val waiting = new StreamFifo(Arrival(c), depth = 32, withAsyncRead = true, withBypass = true)

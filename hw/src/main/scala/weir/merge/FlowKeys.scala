@@ -2,7 +2,7 @@ package weir.merge
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, WeirConfig}
+import weir.WeirConfig
 import weir.aqm.Meaningful
 import weir.frame.IngressWord
 import weir.jumbo.Spacing
@@ -96,9 +96,9 @@ class FlowKeys(c: WeirConfig) extends Component {
     /** the first word keeps its first 12 bytes; of other words the number of tags is known */
     private val shifted = (both ? moved(shift(True), 12, 4) | moved(shift(False), 12, 4)) ## moved((index === 0) ? U(0, 2 bits) | tags, 0, 12)
     val valid = RegNext(makes) init False
-    val at = Loaded(c, index.resize(2), makes)
-    val owner = Loaded(c, flush ? (packet - 1) | packet, makes)
-    val word = Loaded(c, Meaningful(makes)(shifted), makes)
+    val at = RegNextWhen(index.resize(2), makes)
+    val owner = RegNextWhen(flush ? (packet - 1) | packet, makes)
+    val word = RegNextWhen(Meaningful(makes)(shifted), makes)
     private def tag(word: Bits, n: Int): Bits = byte(word, n)(3) ## pair(word, n + 2)
     /** number of tags, and of each which EtherType and what it says */
     val key = RegNextWhen(
