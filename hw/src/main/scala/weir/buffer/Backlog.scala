@@ -73,7 +73,7 @@ class Backlog(c: WeirConfig) extends Component {
     when(goes || gone) {
       less := only(io.refunds(q), of(io.refund.payload)).resize(lessWidth) + only(io.leaves(q), of(io.leave.payload))
     }
-    val after = CarrySave.difference(Seq(held, only(io.enters(q), of(io.enter.payload))), Seq(less -> 0), widthOf(held), changes)
+    val after = CarrySave.difference(Seq(held, only(io.enters(q), of(io.enter.payload))), Seq(less -> 0), widthOf(held))
     when(changes)(held := after)
   }
 

@@ -61,8 +61,8 @@ case class Shape(c: WeirConfig) extends Component {
     /** less than none: no price, which is told from a register for `total` */
     val none = RegNextWhen(signedBytes.msb, io.charge.valid)
     private val free = RegNextWhen(none, step.charge1)
-    val low = Multiply(io.cost(17 downto 0), bytes, step.charge1)
-    val high = Multiply(io.cost(35 downto 18), bytes, step.charge1)
+    val low = Multiply(io.cost(17 downto 0), bytes)
+    val high = Multiply(io.cost(35 downto 18), bytes)
     val total = RegNextWhen(free ? U(0, 52 bits) | (high @@ U(0, 18 bits)) + low.resize(52), step.charge2)
   }
 

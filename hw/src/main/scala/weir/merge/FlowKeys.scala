@@ -3,7 +3,6 @@ package weir.merge
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.Meaningful
 import weir.frame.IngressWord
 import weir.jumbo.Spacing
 
@@ -98,7 +97,7 @@ class FlowKeys(c: WeirConfig) extends Component {
     val valid = RegNext(makes) init False
     val at = RegNextWhen(index.resize(2), makes)
     val owner = RegNextWhen(flush ? (packet - 1) | packet, makes)
-    val word = RegNextWhen(Meaningful(makes)(shifted), makes)
+    val word = RegNextWhen(shifted, makes)
     private def tag(word: Bits, n: Int): Bits = byte(word, n)(3) ## pair(word, n + 2)
     /** number of tags, and of each which EtherType and what it says */
     val key = RegNextWhen(
@@ -147,8 +146,8 @@ class FlowKeys(c: WeirConfig) extends Component {
 
     val comes = RegNext(aligned.valid) init False
     val opens = RegNextWhen(aligned.at === 0, aligned.valid)
-    val addressPart = RegNextWhen(Meaningful(aligned.valid)(six ? addresses6 | addresses4), aligned.valid)
-    val portPart = RegNextWhen(Meaningful(aligned.valid)(six ? ports6 | ports4), aligned.valid)
+    val addressPart = RegNextWhen(six ? addresses6 | addresses4, aligned.valid)
+    val portPart = RegNextWhen(six ? ports6 | ports4, aligned.valid)
     val addressSum, portSum = Reg(Bits(width bits)) init 0
     private val newAddress = (opens ? none | addressSum) ^ addressPart
     private val newPort = (opens ? none | portSum) ^ portPart
