@@ -112,11 +112,12 @@ struct weir_model {
   }
   void send(size_t count, const uint8_t *bytes, const uint32_t *lengths, const uint64_t *atNs, const uint8_t *flags);
   /// Whether a gated clock leaves out the next edge, with its `run` as it is. `run` is made of registers: what the ports
-  /// show comes on top.
-  bool stands(std::string_view clock, bool run) const {
+  /// show comes on top. `strict`: so that no register changes; a policy's unit that rests (aqm.Resting) may miss changes
+  /// that are of no consequence.
+  bool stands(std::string_view clock, bool run, bool strict = false) const {
     const bool shown = clock == "ingress" ? beatShown : clock == "front" && bus.open();
     const bool within = clock.rfind("packet_", 0) == 0;
-    return !(within ? run && packetRuns : run || shown) && options[WEIR_MODEL_SKIP] && !top->rst;
+    return !(within ? (run || strict) && packetRuns : run || shown) && options[WEIR_MODEL_SKIP] && !top->rst;
   }
   void runTo(uint64_t cycle);
   bool runIdle(uint64_t lastCycle);
@@ -252,7 +253,7 @@ void weir_model::checkStill() {
   auto *bytes = reinterpret_cast<uint8_t *>(&root);
   root.__Vtrigprevexpr___TOP__clk__0 = 1;
   unsigned still = 0;
-#define STAY(gate, at) root.at##made = root.__Vtrigprevexpr___TOP__##at##made##__0 = 1, still += stands(#gate, root.at##runs);
+#define STAY(gate, at) root.at##made = root.__Vtrigprevexpr___TOP__##at##made##__0 = 1, still += stands(#gate, root.at##runs, true);
   WEIR_MODEL_GATES(STAY)
 #undef STAY
   if (!still) return;
@@ -262,7 +263,7 @@ void weir_model::checkStill() {
     const Member &m = weir_model_members[i];
     before.insert(before.end(), bytes + m.offset, bytes + m.offset + m.size);
   }
-#define RISE(gate, at) root.__Vtrigprevexpr___TOP__##at##made##__0 = !stands(#gate, root.at##runs);
+#define RISE(gate, at) root.__Vtrigprevexpr___TOP__##at##made##__0 = !stands(#gate, root.at##runs, true);
   WEIR_MODEL_GATES(RISE)
 #undef RISE
   Vweir___024root___eval(&root);
