@@ -519,7 +519,7 @@ void weir_model::skipTo(uint64_t limit) {
 }
 
 void weir_model::runTo(uint64_t target) {
-  const bool skip = options[WEIR_MODEL_SKIP] != 0;
+  const bool skip = options[WEIR_MODEL_SKIP] == 1;
   while (cycle < target) {
     if (quiet && skip) {
       skipTo(target);
@@ -546,7 +546,7 @@ bool weir_model::runIdle(uint64_t lastCycle) {
     }
     // Until something moves, in steps that leave the state visible.
     uint64_t target = cycle + 1;
-    if (quiet && options[WEIR_MODEL_SKIP]) {
+    if (quiet && options[WEIR_MODEL_SKIP] == 1) {
       const uint64_t next = std::min({lastCycle, headStart, wakeCycle});
       if (next > cycle) target = next;
     }
@@ -603,7 +603,7 @@ WEIR_API int weir_model_can_wave(void) {
 }
 
 WEIR_API int weir_model_set(weir_model *m, int option, int value) {
-  static const int highest[WEIR_MODEL_OPTIONS] = {1, 2, 1, 1, 3};
+  static const int highest[WEIR_MODEL_OPTIONS] = {1, 2, 2, 1, 3};
   if (option < 0 || option >= WEIR_MODEL_OPTIONS || value < 0 || value > highest[option]) return WEIR_MODEL_ARGUMENT;
   m->set(option, value);
   return WEIR_MODEL_OK;
