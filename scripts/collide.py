@@ -114,8 +114,8 @@ def main() -> int:
         return 0
     environment = os.environ | {"WEIR_RTL": str(WORK / "rtl"), "WEIR_SIM": str(WORK / "sim")}
     if a.model:
-        gated, out = WORK / "rtl" / "gated" / "full", WORK / "model" / "full"
-        build = [sys.executable, "sim/model/build.py", "--preset", "full", "--rtl", str(gated), "--out", str(out)]
+        rtl, out = WORK / "rtl" / "full", WORK / "model" / "full"
+        build = [sys.executable, "sim/model/build.py", "--preset", "full", "--rtl", str(rtl), "--out", str(out)]
         if subprocess.run(build, cwd=ROOT).returncode:
             return 1
         environment["WEIR_MODEL_DIR"] = str(WORK / "model")

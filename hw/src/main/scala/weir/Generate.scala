@@ -8,25 +8,24 @@ import spinal.core._
 /** Writes Verilog.
   *
   * {{{
-  * weir.Generate <outDir> [preset…|units|<Unit>…|boards|<board>…|formal|reduced|gated|description|all]
+  * weir.Generate <outDir> [preset…|units|<Unit>…|boards|<board>…|formal|reduced|description|all]
   *   <outDir>/<preset>/weir_<preset>.v   a whole core ('-' becomes '_' in file and module names)
   *   <outDir>/units/<Unit>.v             each unit of [[Units.all]]
   *   <outDir>/boards/<board>/<board>.v   the top of each board of [[board.Boards]]
   *   <outDir>/formal/<Name>.sv           each property component of [[Units.formal]]
   *   <outDir>/reduced/<name>/weir_<name>.v   cores that leave policies out, of [[Reduced]]
-  *   <outDir>/gated/<name>/weir_<name>.v     the cores of [[Reduced.gated]], for the cycle model
   *   <outDir>/weir_*.{json,h,c,md,py}    registers, trace records and policies for software and people; written with
   *                                       every core, or by themselves (description)
   * }}}
-  * `all` (the default) is every preset, the units, the boards, the cores of [[Reduced.run]], and those for the cycle model. The output depends on the sources only: no dates, no random
-  * values. Ports are `clk` and `rst` (synchronous, active high) in every file
+  * `all` (the default) is every preset, the units, the boards, and the cores of [[Reduced.run]]. The output depends on the sources only:
+  * no dates, no random values. Ports are `clk` and `rst` (synchronous, active high) in every file
   * but those of boards. The names of all modules of a file begin with that of its top.
   */
 object Generate {
   /** A request that cannot be met; the message is one line for the person who typed it. */
   private class UsageError(message: String) extends Exception(message)
 
-  private val groups = Seq("units", "boards", "formal", "reduced", "gated", "description", "all")
+  private val groups = Seq("units", "boards", "formal", "reduced", "description", "all")
 
   def main(args: Array[String]): Unit =
     try run(args.toSeq)
@@ -38,7 +37,7 @@ object Generate {
 
   private def run(args: Seq[String]): Unit = {
     val out = Paths.get(args.headOption.getOrElse(
-      throw new UsageError("usage: weir.Generate <outDir> [preset…|units|boards|formal|reduced|gated|description|all]")))
+      throw new UsageError("usage: weir.Generate <outDir> [preset…|units|boards|formal|reduced|description|all]")))
     val wanted = if (args.size > 1) args.tail else Seq("all")
     val names = WeirConfig.presets.map(_.name)
     val others = groups ++ Units.all.map(_._1) ++ board.Boards.all.map(_._1)
@@ -52,7 +51,6 @@ object Generate {
     units(out.resolve("units"), name => all || wanted.contains("units") || wanted.contains(name))
     boards(out.resolve("boards"), name => all || wanted.contains("boards") || wanted.contains(name))
     if (all) Reduced.run.foreach(core(out.resolve("reduced"), _))
-    if (all || wanted.contains("gated")) Reduced.gated.foreach(core(out.resolve("gated"), _))
     if (wanted.contains("reduced")) Reduced.elaborated.foreach(core(out.resolve("reduced"), _))
     if (wanted.contains("formal")) formal(out.resolve("formal"))
   }

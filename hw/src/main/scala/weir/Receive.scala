@@ -24,16 +24,14 @@ class Receive(c: WeirConfig, domains: Domains) extends Component {
     val tag = c.jumbo generate master(Flow(FlowTagWrite(c)))
     val event = master(Flow(IngressEvent(c)))
     val activity = out(Activity.receive(c))
-    /** of the clocks `ingress` and `unpack` */
-    val ingressRuns = c.gated generate out(Bool())
-    val unpackRuns = (c.gated && c.jumbo) generate out(Bool())
   }
   noIoPrefix()
 
   private val settings = io.settings
   private val config = settings.core
 
-  val ingress = domains.ingress(domains.ends)(new Ingress(c))
+  private val ingressClock = new Gate("ingress")
+  val ingress = ingressClock(domains.ends)(new Ingress(c))
   ingress.io.s_axis << io.s_axis
   ingress.io.discard := False
   ingress.io.config.assignSomeByName(config)
@@ -69,7 +67,8 @@ class Receive(c: WeirConfig, domains: Domains) extends Component {
 
   /** A jumbo frame may be many. */
   private class Jumbo extends Form {
-    val unpack = domains.unpack(domains.path)(new Unpack(c))
+    private val clock = new Gate("unpack")
+    val unpack = clock(domains.path)(new Unpack(c))
     unpack.io.config.split := config.split
     unpack.io.config.transit := config.transit
     unpack.io.config.etherType := config.jumboEtherType
@@ -91,7 +90,7 @@ class Receive(c: WeirConfig, domains: Domains) extends Component {
     told.whole := store.io.whole
 
     private val meta = store.io.arrival.meta
-    val flowTable = domains.unpack(domains.path)(new FlowTable(c))
+    val flowTable = clock(domains.path)(new FlowTable(c))
     flowTable.io.word.valid := store.io.packet.fire
     flowTable.io.word.payload := store.io.packet.payload
     flowTable.io.end := store.io.end.valid
@@ -111,8 +110,8 @@ class Receive(c: WeirConfig, domains: Domains) extends Component {
 
     val busy = unpack.io.busy || flowTable.io.busy
     val stirs = Seq(store.io.commit, store.io.discard, flowTable.io.tag.valid)
-    if (c.gated) io.unpackRuns := Gate("unpack", lingers = 4)(settings.changing,
-      ingress.io.word.valid, ingress.io.end.valid, busy, store.io.abort, store.io.arrival.valid)
+    clock.runs(Gate.run("unpack", lingers = 4)(settings.changing,
+      ingress.io.word.valid, ingress.io.end.valid, busy, store.io.abort, store.io.arrival.valid))
   }
 
   private val form: Form = if (c.jumbo) new Jumbo else new Plain
@@ -121,5 +120,5 @@ class Receive(c: WeirConfig, domains: Domains) extends Component {
   io.activity.stirs := (Seq(ingress.io.end.valid, store.io.end.valid, store.io.arrival.valid, store.io.event.valid) ++
     form.stirs).orR
   // the model adds what comes at the port in the same cycle
-  if (c.gated) io.ingressRuns := Gate("ingress", lingers = 2)(settings.changing, ingress.io.busy)
+  ingressClock.runs(Gate.run("ingress", lingers = 2)(settings.changing, ingress.io.busy))
 }

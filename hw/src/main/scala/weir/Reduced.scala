@@ -25,10 +25,6 @@ object Reduced {
     core("network-jumbo", 1, Set(Policy.Red)).copy(cells = 16384, descriptors = 16384, jumbo = true, flowSlots = 1024)
   )
 
-  /** Cores that the cycle model runs for long: its units that stand still have clocks of their own. */
-  val gated: Seq[WeirConfig] =
-    (WeirConfig.presets ++ run).filter(c => Set("full", "aqm", "small", "red", "network", "network-jumbo").contains(c.name)).map(_.copy(gated = true))
-
   /** Cores that are elaborated: with all policies but one, with one of them, with none, without a trace. They have one queue, the least there is. */
   val elaborated: Seq[WeirConfig] = {
     val others = Policy.all.filterNot(_ == Policy.DropTail)

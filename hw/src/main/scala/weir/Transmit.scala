@@ -31,9 +31,8 @@ class Transmit(c: WeirConfig, domains: Domains) extends Component {
     /** nothing is on its way out */
     val drained = out Bool ()
     val activity = out(Activity.transmit(c))
-    /** of the clock `egress`, which runs with `packet`, too */
-    val packetRuns = c.gated generate in(Bool())
-    val egressRuns = c.gated generate out(Bool())
+    /** of the clock `packet`, with which that of egress runs too */
+    val packetRuns = in Bool ()
   }
   noIoPrefix()
 
@@ -45,7 +44,8 @@ class Transmit(c: WeirConfig, domains: Domains) extends Component {
   val schedule = packets(new Schedule(c))
   val shape = new Shape(c)
   val release = packets(new Release(c))
-  val egress = domains.egress(domains.path)(new Egress(c))
+  private val egressClock = new Gate("egress")
+  val egress = egressClock(domains.path)(new Egress(c))
   val log = new DepartureLog(c)
   val closer = domains.ends(new FrameCloser(c))
 
@@ -123,7 +123,7 @@ class Transmit(c: WeirConfig, domains: Domains) extends Component {
 
   /** A packet is a frame. */
   private class Plain extends Form {
-    val rewrite = domains.egress(domains.path)(new Rewrite(c))
+    val rewrite = egressClock(domains.path)(new Rewrite(c))
     rewrite.io.input << egress.io.beat
     schedule.io.sent.setIdle()
     val beat = rewrite.io.m_axis
@@ -134,7 +134,7 @@ class Transmit(c: WeirConfig, domains: Domains) extends Component {
 
   /** A group may be one. */
   private class Jumbo extends Form {
-    val pack = domains.egress(domains.path)(new Pack(c))
+    val pack = egressClock(domains.path)(new Pack(c))
     pack.io.group << egress.io.group
     pack.io.entry << egress.io.entry.toStream
     pack.io.word << egress.io.packWord
@@ -175,5 +175,5 @@ class Transmit(c: WeirConfig, domains: Domains) extends Component {
   io.activity.stirs := Seq(grantable, schedule.io.busy, release.io.busy, form.stirs).orR
   io.activity.wake(0).valid := schedule.io.throttled
   io.activity.wake(0).payload := shape.io.wake
-  if (c.gated) io.egressRuns := Gate("egress", lingers = 8)(io.packetRuns, leaving, heads.word.valid)
+  egressClock.runs(Gate.run("egress", lingers = 8)(io.packetRuns, leaving, heads.word.valid))
 }

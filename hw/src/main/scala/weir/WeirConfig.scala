@@ -16,7 +16,6 @@ import spinal.core._
   * @param traceDepth  records in the host's trace FIFO, a power of two; 0: a core without a trace, whose trace port stays low
   * @param clockHz     frequency of `clk`, reported to the host
   * @param lutTotals   the counters' totals are in LUTs, for a device that is short of block RAMs
-  * @param gated       for the cycle model: units that may stand still have clocks of their own ([[Gate]]) or enables ([[aqm.Resting]]), and registers load only what counts ([[Loaded]])
   */
 case class WeirConfig(
     name: String,
@@ -29,8 +28,7 @@ case class WeirConfig(
     flowSlots: Int = 256,
     traceDepth: Int = 64,
     clockHz: Int = 156250000,
-    lutTotals: Boolean = false,
-    gated: Boolean = false
+    lutTotals: Boolean = false
 ) {
   private def power(n: Int) = n > 0 && (n & (n - 1)) == 0
   private def nearest(n: Int, low: Int, high: Int) =

@@ -33,7 +33,7 @@ class WeirCore(c: WeirConfig) extends Component {
   io.trace.payload.setName("trace_data")
   io.irq := False
 
-  val domains = new Domains(c)
+  val domains = new Domains
 
   val receive = domains.path(new Receive(c, domains))
   val admission = domains.path(new Admission(c, domains))
@@ -92,12 +92,6 @@ class WeirCore(c: WeirConfig) extends Component {
   io.trace << control.io.trace
   io.quiet := control.io.quiet
   io.wake_ns := control.io.wake_ns
-  if (c.gated) {
-    transmit.io.packetRuns := control.io.packetRuns
-    domains.ingress.runs(receive.io.ingressRuns)
-    domains.unpack.runs(receive.io.unpackRuns)
-    domains.front.runs(control.io.frontRuns)
-    domains.packet.runs(control.io.packetRuns)
-    domains.egress.runs(transmit.io.egressRuns)
-  }
+  domains.packet.runs(control.io.packetRuns)
+  transmit.io.packetRuns := control.io.packetRuns
 }

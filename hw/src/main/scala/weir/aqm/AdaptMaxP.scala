@@ -209,7 +209,7 @@ case class AdaptMaxP(c: WeirConfig) extends Component {
     val factor = Reg(UInt(32 bits))
     val a = Reg(UInt(16 bits))
     val b = Reg(UInt(18 bits))
-    val term = Multiply(a, b, phase === Phase.tick)
+    val term = Multiply(a, b)
     val sum = Reg(UInt(34 bits))
     val low = Reg(UInt(16 bits))
     val normal = Reg(UInt(50 bits))

@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, Policy, PolicyEngine, Steps, WeirConfig}
+import weir.{Policy, PolicyEngine, Steps, WeirConfig}
 import weir.buffer._
 import weir.csr.{ArrivalEvent, QueueConfig, TraceKind, TraceRecord}
 import weir.frame.IpVersion
@@ -91,7 +91,7 @@ class Admit(c: WeirConfig) extends Component {
   val coming = if (c.jumbo) {
     val flow = Flow(Arrival(c))
     flow.valid := RegNext(io.arrival.valid) init False
-    flow.payload := Loaded(c, io.arrival.payload, io.arrival.valid)
+    flow.payload := RegNextWhen(io.arrival.payload, io.arrival.valid)
     flow
   } else io.arrival
   val waiting = new StreamFifo(Arrival(c), depth = 32, withAsyncRead = true, withBypass = true)
@@ -297,7 +297,7 @@ class Admit(c: WeirConfig) extends Component {
       }
     }
     val context = RegNextWhen(next, issue.open)
-    val word = Meaningful(valid)(context.asBits)
+    val word = context.asBits
 
     val late = RegNextWhen(issue.late, issue.open)
     if (c.jumbo) when(valid && context.header)(together.headed(context))
@@ -318,14 +318,14 @@ class Admit(c: WeirConfig) extends Component {
     /** a queue that drops from its head makes room for whatever fits into it at all */
     private def counted(held: UInt): UInt = Mux(request.front, U(0, widthOf(held) bits), held)
     private def exceeds(limit: UInt, terms: Seq[UInt], valid: Bool): Bool =
-      CarrySave.difference(limit, terms.map(_ -> 0), widthOf(limit) + 2, valid).msb
+      CarrySave.difference(limit, terms.map(_ -> 0), widthOf(limit) + 2).msb
     val overBytes = RegNext(exceeds(request.limitBytes, Seq(counted(asked.bytes), asked.length), request.valid))
     val overPackets = RegNext(exceeds(request.limitPackets, Seq(counted(asked.packets), request.context.packets), request.valid))
     val undescribed = RegNext(!request.described)
 
     /** cells beyond the queue's reserve, before and with the arrival */
     val excess = RegNext(request.cells.resize(16 bits).asSInt - request.reserve.resize(16 bits).asSInt)
-    val excessThen = RegNext(CarrySave.difference(Seq(request.cells, cells), Seq(request.reserve -> 0), 16, request.valid).asSInt)
+    val excessThen = RegNext(CarrySave.difference(Seq(request.cells, cells), Seq(request.reserve -> 0), 16).asSInt)
     /** cells that it needs of the shared ones: none within the reserve, whatever the other queues hold */
     val needed = Mux(excess.msb, Mux(excessThen.msb, U(0, 16 bits), excessThen.asUInt), cells)
     private val asks = RegNext(request.asks) init False
@@ -437,9 +437,9 @@ class Admit(c: WeirConfig) extends Component {
     private val member = if (c.jumbo) !atOnce && known.member else False
     import known.exempt
     private val verdict = PolicyVerdict(c)
-    verdict.assignFromBits(Meaningful(due)((0 until engines.size)
+    verdict.assignFromBits((0 until engines.size)
       .map(n => io.verdicts(n).payload.asBits & B(widthOf(verdict) bits, default -> engine(n)))
-      .foldLeft(B(0, widthOf(verdict) bits))(_ | _)))
+      .foldLeft(B(0, widthOf(verdict) bits))(_ | _))
 
     /** the policy wants to drop or mark a jumbo frame, and the queue has one that packets can be dropped from */
     private val spares = if (c.jumbo) !atOnce && known.spared && !exempt && !exceeded &&

@@ -154,7 +154,7 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
     val countUp = count + (!full).asUInt
     val countUpTwice = (count(15 downto 1).andR) ? U(65535, 16 bits) | (count + 2)
     val deltaUp = delta + 1
-    val scaled = new PartialProducts(inverse(17 downto 0), interval, stage(1))
+    val scaled = new PartialProducts(inverse(17 downto 0), interval)
 
     io.departureVerdict.valid := stage(1)
     io.departureVerdict.action := Action.accept
@@ -193,7 +193,7 @@ class Codel(c: WeirConfig) extends PolicyUnit(c) {
     n := dropping ? countUp | d1.delta
     when(enters)(n := resumes ? deltaUp | U(2, 16 bits))
     when(advances)(n := countUpTwice)
-    val product = d1.scaled.sum(50, stage(2))
+    val product = d1.scaled.sum(50)
   }
 
   /** interval·2^−e/√m; n as m·4^e */

@@ -73,8 +73,8 @@ case class Ewma(c: WeirConfig) extends Component {
     val idle = RegNextWhen(t0.idle, io.request.valid)
     val minimum = RegNextWhen(t0.minimum, io.request.valid)
     val maximum = RegNextWhen(t0.maximum, io.request.valid)
-    val past = new PartialProducts(retained, average, valid)
-    val present = new PartialProducts(share, quantity, valid)
+    val past = new PartialProducts(retained, average)
+    val present = new PartialProducts(share, quantity)
     val kept = RegNextWhen((unity || idle) ? Fixed.average.zero | average, valid)
   }
 
@@ -85,13 +85,13 @@ case class Ewma(c: WeirConfig) extends Component {
   val t2 = new Area {
     val valid = RegNext(t1.valid) init False
     val update = RegNext(t1.update && !PerQueue.bit(io.clear, t1.queue)) init False
-    val past = CarrySave.sum(t1.past.parts.patch(Ewma.upperPart, Nil, 1), 81, valid)
+    val past = CarrySave.sum(t1.past.parts.patch(Ewma.upperPart, Nil, 1), 81)
     val present =
-      CarrySave.sum(t1.present.parts.map { case (p, offset) => p -> (offset + 22) } :+ (t1.kept(35 downto 0) -> 0), 81, valid)
+      CarrySave.sum(t1.present.parts.map { case (p, offset) => p -> (offset + 22) } :+ (t1.kept(35 downto 0) -> 0), 81)
     val low = past(35 downto 0) +^ present(35 downto 0)
     private val base = ((t1.unity && !t1.idle) ? t1.quantity | U(0)) @@ U(0, 15 bits) @@ t1.kept(42 downto 36)
     private val thresholds = Seq(Seq(), Seq(t1.minimum -> 11), Seq(t1.maximum -> 11), Seq(t1.maximum -> 12))
-    val bases = Vec(thresholds.map(t => CarrySave.difference(Seq(base, t1.past.terms(Ewma.upperPart)), t, 45, valid)))
+    val bases = Vec(thresholds.map(t => CarrySave.difference(Seq(base, t1.past.terms(Ewma.upperPart)), t, 45)))
   }
 
   /** The last additions: what all have in common, then each base */
@@ -104,8 +104,8 @@ case class Ewma(c: WeirConfig) extends Component {
     /** 2^35 more is one more where bit 35 is set */
     val rounding = RegNextWhen(t2.low(35), t2.valid)
     val bases = RegNextWhen(t2.bases, t2.valid)
-    val common = CarrySave.sum(Seq(past -> 0, present -> 0), 45, carry, valid)
-    val results = Vec(bases.map(b => Meaningful(valid)(CarrySave.sum(Seq(common -> 0, b -> 0), 45, rounding, valid))))
+    val common = CarrySave.sum(Seq(past -> 0, present -> 0), 45, carry)
+    val results = Vec(bases.map(b => CarrySave.sum(Seq(common -> 0, b -> 0), 45, rounding)))
   }
 
   /** t4: the results */

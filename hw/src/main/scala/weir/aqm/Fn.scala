@@ -191,7 +191,7 @@ class FnUnit(c: WeirConfig) extends PolicyUnit(c) {
       when(floats.now.isZero || floats.room7.isZero)(exponentY := nothing)
       when(floats.now.isZero || lead.mantissa === 0)(exponentZ := nothing)
     }
-    private val first = Multiply(a, b, stage(8) || stage(9))
+    private val first = Multiply(a, b)
     private val second = multiplier(a, h, stage(9))
     val x = RegNextWhen(first, stage(9))
     val y = RegNextWhen(first, stage(10))

@@ -122,11 +122,11 @@ case class FnDecision(c: WeirConfig) extends Component {
 
   /** g = κ·(1 + u·count), UQ16.20, at t17 */
   val weight = new Area {
-    val product = new PartialProducts(held.t13.draw, count.used, stage(13), Seq(multipliers.t10t13, new Multiplier))
-    val spread = (product.sum(40, stage(14)) >> 4).resize(36) + U(1 << 20, 36 bits)
+    val product = new PartialProducts(held.t13.draw, count.used, Multiplier.at(stage(13), Seq(multipliers.t10t13, new Multiplier)))
+    val spread = (product.sum(40) >> 4).resize(36) + U(1 << 20, 36 bits)
     val one = RegNextWhen(held.uniform ? spread | U(1 << 20, 36 bits), stage(14))
-    val scaled = new PartialProducts(size.kappa, one, stage(15), multipliers.t15t17)
-    val g = RegNextWhen((scaled.sum(57, stage(16)) >> 20).resize(36), stage(16))
+    val scaled = new PartialProducts(size.kappa, one, Multiplier.at(stage(15), multipliers.t15t17))
+    val g = RegNextWhen((scaled.sum(57) >> 20).resize(36), stage(16))
   }
 
   /** d, 18 bits with the top bit set, and n, P = n/(d·2^18); t16 to t19 */
@@ -151,18 +151,18 @@ case class FnDecision(c: WeirConfig) extends Component {
 
   /** u·D against Nn·g */
   val comparison = new Area {
-    val left = new PartialProducts(held.t17.draw, ratio.d, stage(17), multipliers.t17t18)
-    val right = new PartialProducts(ratio.n, weight.g, stage(17), multipliers.t15t17)
-    val leftSum = RegNextWhen(left.sum(42, stage(18)), stage(18))
-    val rightSum = RegNextWhen(right.sum(72, stage(18)), stage(18))
+    val left = new PartialProducts(held.t17.draw, ratio.d, Multiplier.at(stage(17), multipliers.t17t18))
+    val right = new PartialProducts(ratio.n, weight.g, Multiplier.at(stage(17), multipliers.t15t17))
+    val leftSum = RegNextWhen(left.sum(42), stage(18))
+    val rightSum = RegNextWhen(right.sum(72), stage(18))
     val less = (leftSum << 14).resize(72) < rightSum
   }
 
   /** P for the record */
   val probability = new Area {
     val reciprocal = FnReciprocal.read(FnReciprocal.rom(), ratio.d, stage(16), stage(17))
-    val product = new PartialProducts(ratio.n, reciprocal, stage(18), multipliers.t17t18)
-    val sum = (product.sum(54, stage(19)) >> 21).resize(33)
+    val product = new PartialProducts(ratio.n, reciprocal, Multiplier.at(stage(18), multipliers.t17t18))
+    val sum = (product.sum(54) >> 21).resize(33)
     private val one = sum.msb || t13.certain17
     /** an AND, for that it is 1 comes late */
     val value = one.asUInt @@ (sum.resize(32) & U(32 bits, default -> !one))

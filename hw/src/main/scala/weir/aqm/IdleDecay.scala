@@ -42,14 +42,14 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val queue = RegNextWhen(io.request.queue, empty)
     val idleNs = RegNextWhen(c0.idleNs, empty)
     val rate = RedFamily.scaled(words("RED_IDLE_RATE", queue))
-    val product = new PartialProducts(idleNs, rate.mantissa, moves(1))
+    val product = new PartialProducts(idleNs, rate.mantissa)
   }
 
   /** i·Rm */
   val c2 = new Area {
     val queue = RegNextWhen(c1.queue, moves(1))
     val exponent = RegNextWhen(c1.rate.exponent, moves(1))
-    val product = c1.product.sum(66, moves(2))
+    val product = c1.product.sum(66)
   }
 
   /** min((i·Rm) >> Re, 2^22 − 1); the bound is 2^22 − 2, corrected in c4 */
@@ -57,7 +57,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val queue = RegNextWhen(c2.queue, moves(2))
     val product = RegNextWhen(c2.product, moves(2))
     val exponent = RegNextWhen(c2.exponent, moves(2))
-    val slots = Meaningful(moves(3))(ShiftSaturate(product, exponent, 22))
+    val slots = ShiftSaturate(product, exponent, 22)
     val decay = (words("RED_DECAY_HI", queue) ## words("RED_DECAY_LO", queue)).asUInt
   }
 
@@ -66,14 +66,14 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val slots = RegNextWhen(c3.slots, moves(3))
     val decay = RegNextWhen(c3.decay, moves(3))
     val bounded = slots.andR
-    val product = new PartialProducts(slots, decay, moves(4))
+    val product = new PartialProducts(slots, decay)
   }
 
   /** y = (m+1)·C = m·C + C */
   val c5 = new Area {
     val slots = RegNextWhen(c4.slots & ~(c4.bounded.asUInt.resize(22)), moves(4))
     val once = RegNextWhen(c4.bounded ? U(0, 42 bits) | c4.decay, moves(4))
-    val exponent = CarrySave.sum(c4.product.parts :+ (once -> 0), 64, moves(5))
+    val exponent = CarrySave.sum(c4.product.parts :+ (once -> 0), 64)
   }
 
   /** f_hi to the ROM; z = (f_lo·11629080) >> 15 = (f_lo·1453635) >> 12, 1453635 = 5·2^18 + 142915 */
@@ -84,8 +84,8 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val fractionLow = exponent(26 downto 0)
     val rom = Exp2Rom()
     rom.io.fraction := fractionHigh
-    val product = new PartialProducts(fractionLow, U(IdleDecay.ln2Low, 18 bits), moves(6))
-    val five = new PartialProducts(fractionLow, U(5, 3 bits), moves(6))
+    val product = new PartialProducts(fractionLow, U(IdleDecay.ln2Low, 18 bits))
+    val five = new PartialProducts(fractionLow, U(5, 3 bits))
   }
 
   /** z, 45 fraction bits; the shift I, at 40 and above 63 */
@@ -93,7 +93,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val slots = RegNextWhen(c6.slots, moves(6))
     val whole = RegNextWhen(c6.exponent(63 downto 36), moves(6))
     val shift = (whole >= 40) ? U(63, 6 bits) | whole.resize(6)
-    val z = CarrySave.sum(c6.product.parts ++ c6.five.parts.map { case (term, offset) => term -> (offset + 18) }, 48, moves(7))(47 downto 12)
+    val z = CarrySave.sum(c6.product.parts ++ c6.five.parts.map { case (term, offset) => term -> (offset + 18) }, 48)(47 downto 12)
   }
 
   /** T·z, and z²/2, whose upper 26 bits are zz */
@@ -102,9 +102,9 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val shift = RegNextWhen(c7.shift, moves(7))
     val z = RegNextWhen(c7.z, moves(7))
     val power = c6.rom.io.value
-    val product = new PartialProducts(power, z, moves(8))
+    val product = new PartialProducts(power, z)
     val zTop = z(35 downto 18)
-    val square = Multiply(zTop, zTop, moves(8))
+    val square = Multiply(zTop, zTop)
   }
 
   /** T − ((T·h) >> 45) with h = z − zz is ⌊(T·2^45 + 2^45 − 1 − T·z + T·zz) / 2^45⌋, and −T·z is ~(T·z) + 1: first T·z, and
@@ -115,10 +115,10 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val shift = RegNextWhen(c8.shift, moves(8))
     val power = RegNextWhen(c8.power, moves(8))
     val zz = c8.square(35 downto 10)
-    private val low = new PartialProducts(power, zz(7 downto 0), moves(9))
-    private val high = new PartialProducts(power, zz(25 downto 8), moves(9))
+    private val low = new PartialProducts(power, zz(7 downto 0))
+    private val high = new PartialProducts(power, zz(25 downto 8))
     def square: Seq[(UInt, Int)] = low.parts ++ high.parts.map { case (term, offset) => term -> (offset + 8) }
-    val linear = c8.product.sum(72, moves(9))
+    val linear = c8.product.sum(72)
   }
 
   /** 2^(−f), before >> I */
@@ -128,7 +128,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val power = RegNextWhen(c9.power, moves(9))
     val linear = RegNextWhen(c9.linear, moves(9))
     private val rest = Seq(~linear.resize(81) -> 0, power -> 45, U(1, 1 bit) -> 45)
-    val mantissa = Meaningful(moves(10))(CarrySave.sum(c9.square ++ rest, 81, moves(10))(80 downto 45))
+    val mantissa = CarrySave.sum(c9.square ++ rest, 81)(80 downto 45)
   }
 
   /** A_idle */
@@ -136,7 +136,7 @@ case class IdleDecay(c: WeirConfig) extends Component {
     val slots = RegNextWhen(c10.slots, moves(10))
     val shift = RegNextWhen(c10.shift, moves(10))
     val mantissa = RegNextWhen(c10.mantissa, moves(10))
-    val retained = Meaningful(moves(11))(mantissa >> shift)
+    val retained = mantissa >> shift
   }
 
   /** c12 */

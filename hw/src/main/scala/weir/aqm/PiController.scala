@@ -81,7 +81,7 @@ class PiController(c: WeirConfig, tuned: Boolean) extends Component {
     private val there = step === Step.multiply && count =/= 0 && count <= 4
     private val bytes = error(31 downto 0).asUInt.subdivideIn(8 bits)
     val byte = RegNext(Mux(there, signed(bytes((count - 1).resize(2))), U(0, 8 bits)))
-    val product = Multiply(mantissa, byte, True)
+    val product = Multiply(mantissa, byte)
     val carry = Reg(UInt(18 bits))
     val sum = product + carry
     carry := sum >> 8

@@ -81,14 +81,14 @@ case class RateTest(c: WeirConfig) extends Component {
     val elapsed = RegNextWhen(t1.elapsed(35 downto 0), load)
     val measured = RegNextWhen(t1.hasLast && t1.elapsed(47 downto 36) === 0, load)
     val rise = RegNextWhen(t1.rise, load)
-    val product = new PartialProducts(elapsed, t1.slope.mantissa, stage(2) && t1.mine)
+    val product = new PartialProducts(elapsed, t1.slope.mantissa)
   }
 
   /** slope·Δt, κ·gain */
   val t3 = new Area {
     private val load = stage(3) && t1.mine
-    val limit = ShiftSaturate.coarse(t2.product.sum(54, load) << 10, t1.slope.exponent, Fixed.average.width).next(load)
-    val gain = new PartialProducts(io.kappa, t1.gain.mantissa, load)
+    val limit = ShiftSaturate.coarse(t2.product.sum(54) << 10, t1.slope.exponent, Fixed.average.width).next(load)
+    val gain = new PartialProducts(io.kappa, t1.gain.mantissa)
   }
 
   val t4 = new Area {
@@ -100,7 +100,7 @@ case class RateTest(c: WeirConfig) extends Component {
     val rise = RegNextWhen(t1.ofQueue ? (t2.rise @@ S(0, 22 bits)) | ofAverage, load)
     val eligible = RegNextWhen(t1.mine && t2.measured && io.between, stage(4))
     val mode = RegNextWhen(t1.mode, load)
-    val gain = ShiftSaturate.coarse(t3.gain.sum(50, load), t1.gain.exponent, Fixed.spread.width).next(load)
+    val gain = ShiftSaturate.coarse(t3.gain.sum(50), t1.gain.exponent, Fixed.spread.width).next(load)
   }
 
   /** t6 to t9: the comparison, and whether it counts */

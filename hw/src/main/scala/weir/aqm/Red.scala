@@ -84,7 +84,7 @@ case class Red(c: WeirConfig) extends Component {
   /** κ = 1 or L/mean, UQ12.20; product t2, κ t3 to t6 */
   val size = new Area {
     val byBytes = arrival.byteMode =/= 0
-    val product = Multiply(arrival.length, arrival.mean.mantissa, stage(1))
+    val product = Multiply(arrival.length, arrival.mean.mantissa)
     val kappa = RegNextWhen(byBytes ? (product >> arrival.mean.exponent) | Fixed.size.one, stage(2))
   }
 
@@ -93,12 +93,12 @@ case class Red(c: WeirConfig) extends Component {
     val after = arrival.byteMode === 1
     val before = arrival.byteMode(1)
     private val mean = arrival.mean
-    val keptBytes = new PartialProducts(count.io.kept.bytes, mean.mantissa, stage(2))
-    val keptMeans = ShiftSaturate.coarse(keptBytes.sum(42, stage(3)), mean.exponent, 36).next(stage(3))
-    val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets, stage(3))
+    val keptBytes = new PartialProducts(count.io.kept.bytes, mean.mantissa)
+    val keptMeans = ShiftSaturate.coarse(keptBytes.sum(42), mean.exponent, 36).next(stage(3))
+    val keptSizes = new PartialProducts(size.kappa, count.io.kept.packets)
     val keptPackets = count.io.kept.packets
 
-    val restartedBytes = Multiply(count.io.restarted.bytes, mean.mantissa, stage(2))
+    val restartedBytes = Multiply(count.io.restarted.bytes, mean.mantissa)
     val restarted = Reg(Fixed.spread())
     when(stage(3)) {
       restarted := (count.io.restarted.packets @@ U(0, 20 bits)).resize(Fixed.spread.width)
@@ -121,7 +121,7 @@ case class Red(c: WeirConfig) extends Component {
       * from 3/4 of the range on.
       */
     private val Seq(lower, upperTerm) = spreading.keptSizes.terms
-    private val sizes = Meaningful(stage(4))((lower +^ (upperTerm(17 downto 0) << 18)).resize(Fixed.spread.width))
+    private val sizes = (lower +^ (upperTerm(17 downto 0) << 18)).resize(Fixed.spread.width)
     private val saturated = upperTerm(29 downto 18) =/= 0 || upperTerm(17 downto 16).andR
     private val spreads = arrival.spread =/= 0
     private val usesSizes = spreads && spreading.before && !count.io.restart
@@ -147,7 +147,7 @@ case class Red(c: WeirConfig) extends Component {
 
     /** slope·(avg − threshold) of the region */
     private val excess = (upper ? io.belowMaximum | io.belowMinimum)(42 downto 7).asUInt
-    val product = new PartialProducts(upper ? parameters.gentleSlope.mantissa | parameters.slope.mantissa, excess, stage(4))
+    val product = new PartialProducts(upper ? parameters.gentleSlope.mantissa | parameters.slope.mantissa, excess)
   }
 
   /** t5 to t8 */
@@ -195,8 +195,8 @@ case class Red(c: WeirConfig) extends Component {
 
   /** u·h; slope·(avg − threshold) */
   val t5 = new Area {
-    val spread = new PartialProducts(middle.draw, middle.h, stage(5))
-    val product = t4.product.sum(54, stage(5))
+    val spread = new PartialProducts(middle.draw, middle.h)
+    val product = t4.product.sum(54)
     val slope = ShiftSaturate.coarse(product, middle.exponent, 32)
     val maxP = middle.upper ? parameters.maxP | U(0)
   }
@@ -204,7 +204,7 @@ case class Red(c: WeirConfig) extends Component {
   /** RED's g = κ + spread·((u·h) >> 24), saturation left to t7; p but for its bound: overflow, found in two ways, makes it one */
   val t6 = new Area {
     /** two bits more than g has, and the upper one of them is never set: u·h is less than 2^60, κ less than 2^32 */
-    val gExact = Meaningful(stage(6))(CarrySave.sum(t5.spread.parts :+ (size.kappa -> 24), 62, stage(6)) >> 24)
+    val gExact = CarrySave.sum(t5.spread.parts :+ (size.kappa -> 24), 62) >> 24
     val g = RegNextWhen(gExact.resize(Fixed.spread.width), stage(6))
     val gSaturated = RegNextWhen(gExact(36), stage(6))
     val slope = t5.slope.next(stage(5))
@@ -221,8 +221,8 @@ case class Red(c: WeirConfig) extends Component {
     /** ISRED's, or RED's; the largest is 2^36 − 1. A LUT before multipliers, and no more. */
     val g = CombInit(t6.gSaturated ? U(t6.g.maxValue, 36 bits) | t6.g)
     if (c.has(Policy.Isred)) when(rate.io.gained)(g := rate.io.g)
-    val decision = new PartialProducts(fraction, g, stage(7))
-    val waiting = new PartialProducts(fraction, middle.h, stage(7))
+    val decision = new PartialProducts(fraction, g)
+    val waiting = new PartialProducts(fraction, middle.h)
     val waits = middle.waits && !rapid
     val scaledDraw = waits ? (middle.draw << 1) | middle.draw.resize(25)
   }
@@ -234,8 +234,8 @@ case class Red(c: WeirConfig) extends Component {
     val waits = RegNextWhen(t7.waits, stage(7))
     val scaledDraw = RegNextWhen(t7.scaledDraw, stage(7))
     val g = RegNextWhen(t7.g, stage(7))
-    val decision = t7.decision.sum(68, stage(8))
-    val waiting = t7.waiting.sum(68, stage(8))
+    val decision = t7.decision.sum(68)
+    val waiting = t7.waiting.sum(68)
     val decisionOne = scaledDraw < (g << 4)
     val waitingOne = (middle.h >> 20) =/= 0
   }
@@ -274,7 +274,7 @@ case class Red(c: WeirConfig) extends Component {
     /** selected by what is known since t8, or by the comparison */
     private val sure = late.certain || late.possible && late.one && late.decisionOne && late.waitingOne
     private val open = late.possible && !late.one && waited
-    val early = Meaningful(stage(9))(sure || open && less)
+    val early = sure || open && less
     val verdict = PolicyVerdict(c)
     verdict.action := late.action & U(2 bits, default -> (early || late.forced))
     // no more than one of them

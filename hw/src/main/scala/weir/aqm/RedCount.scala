@@ -2,7 +2,7 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{Steps, WeirConfig, Whenever}
+import weir.{Steps, WeirConfig}
 
 /** Packets since the last action, and their bytes. */
 case class PacketCount(packetWidth: Int, byteWidth: Int) extends Bundle {
@@ -129,7 +129,7 @@ case class RedCount(c: WeirConfig) extends Component {
       state(q).count.bytes := younger.of(q) ? younger.length.resize(24) | U(0)
     }
   }
-  Whenever(c, stage(4)) {
+  when(stage(4)) {
     for (q <- 0 until c.queues) when(takes(q)) {
       when(io.outside) {
         state(q).fresh := True
@@ -139,7 +139,7 @@ case class RedCount(c: WeirConfig) extends Component {
       }
     }
   }
-  Whenever(c, io.clear.orR) {
+  when(io.clear.orR) {
     for (q <- 0 until c.queues) when(io.clear(q)) {
       state(q).fresh := True
       state(q).count.packets := 0

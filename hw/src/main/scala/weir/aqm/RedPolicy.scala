@@ -84,7 +84,7 @@ class RedPolicy(c: WeirConfig) extends PolicyUnit(c) {
 
   /** in the cycle model `adapt` stands still while no queue is adaptive */
   val adaptEnable = c.has(Policy.Ared) generate Bool()
-  val adapt = c.has(Policy.Ared) generate Resting.clock(c, adaptEnable)(AdaptMaxP(c))
+  val adapt = c.has(Policy.Ared) generate Resting.clock("ared", adaptEnable)(AdaptMaxP(c))
   if (c.has(Policy.Ared)) {
     adapt.io.nowNs := io.nowNs
     adapt.io.config << io.config

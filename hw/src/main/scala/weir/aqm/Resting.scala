@@ -2,20 +2,19 @@ package weir.aqm
 
 import spinal.core._
 import spinal.lib._
-import weir.{PolicyEngine, WeirConfig}
+import weir.{Gate, PolicyEngine, WeirConfig}
 
-/** An engine's unit that rests while it has nothing to do: no queue has selected it, none is
-  * being configured, and it is not `attentive`. It rests after [[Resting.linger]] cycles of that. In the cycle model it stands still then, by a clock
-  * enable; in hardware its clock goes on, for the enable would be a LUT before most of its flip-flops.
+/** An engine's unit that rests while it has nothing to do: no queue has selected it, none is being configured, and it
+  * is not `attentive`. It rests after [[Resting.linger]] cycles of that. It has a clock of its own ([[Gate]]), which
+  * the cycle model stops meanwhile.
   *
   * What it misses is of no consequence: requests and departures are those of queues that have selected it, and the
   * apply that selects it later clears the queue's state. Resting, its outputs are "nothing"; awake, they are the unit's.
   */
 class Resting(c: WeirConfig, engine: PolicyEngine) extends PolicyUnit(c) {
-  /** a register by itself: in the cycle model it enables thousands of others */
   private val awake = RegInit(True)
 
-  val unit: PolicyUnit = Resting.clock(c, awake)(engine.build(c))
+  val unit: PolicyUnit = Resting.clock(engine.name, awake)(engine.build(c))
   unit.setDefinitionName(engine.name.capitalize + "Unit")
   for ((inside, outside) <- unit.io.flatten.zip(io.flatten)) {
     if (inside.isInput) inside := outside
@@ -48,10 +47,12 @@ object Resting {
   /** longer than any work goes on that is not told of by `busy` */
   val linger = 512
 
-  /** The current clock; in the cycle model it stands still without `enable`, but for a reset. */
-  def clock(c: WeirConfig, enable: Bool): ClockDomain = {
+  /** The current clock, which may stand still without `run`, but for a reset. */
+  def clock(unit: String, run: Bool): ClockDomain = {
     val current = ClockDomain.current
-    if (c.gated) current.copy(clockEnable = enable || current.isResetActive) else current
+    val gate = new Gate(s"packet_$unit")
+    gate.runs(run || current.isResetActive)
+    gate(current)
   }
 
   /** The unit of an engine; one that has to know of every queue at all times never rests. */

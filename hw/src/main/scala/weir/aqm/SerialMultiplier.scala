@@ -30,7 +30,7 @@ case class SerialMultiplier() extends Component {
   val multiply = new Area {
     val valid = RegNext(choose.valid && !io.start) init False
     val pass = RegNextWhen(choose.pass, choose.valid)
-    val product = Multiply(choose.a, choose.b, valid)
+    val product = Multiply(choose.a, choose.b)
   }
 
   /** The first product starts the sum, the middle ones count 2^18, the last 2^36. */

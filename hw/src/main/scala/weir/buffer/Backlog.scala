@@ -3,7 +3,7 @@ package weir.buffer
 import spinal.core._
 import spinal.lib._
 import weir.aqm.CarrySave
-import weir.{WeirConfig, Whenever}
+import weir.WeirConfig
 
 /** What a packet adds to its queue or takes from it. */
 case class BacklogChange(c: WeirConfig) extends Bundle {
@@ -65,18 +65,15 @@ class Backlog(c: WeirConfig) extends Component {
   val framesChange = if (c.jumbo) changes || io.joined.valid else changes
   private val framesChanged = RegNext(framesChange) init False
 
-  /** What is loaded counts with `changes`: only the cycle model needs to be told when. */
-  private def load(enable: Bool)(assignments: => Unit): Unit = if (c.gated) when(enable)(assignments) else assignments
-
   private def only(condition: Bool, value: UInt): UInt = Mux(condition, value, U(0, widthOf(value) bits))
 
   /** A quantity that queue q holds: what goes is registered, then taken off together with what enters, in one carry chain. */
   class Held(held: UInt, q: Int, lessWidth: Int, of: BacklogChange => UInt) extends Area {
     val less = Reg(UInt(lessWidth bits)) init 0
-    load(goes || gone) {
+    when(goes || gone) {
       less := only(io.refunds(q), of(io.refund.payload)).resize(lessWidth) + only(io.leaves(q), of(io.leave.payload))
     }
-    val after = CarrySave.difference(Seq(held, only(io.enters(q), of(io.enter.payload))), Seq(less -> 0), widthOf(held), changes)
+    val after = CarrySave.difference(Seq(held, only(io.enters(q), of(io.enter.payload))), Seq(less -> 0), widthOf(held))
     when(changes)(held := after)
   }
 
@@ -114,12 +111,12 @@ class Backlog(c: WeirConfig) extends Component {
       val joined = io.joined.valid && io.joined.payload === q
       /** frames that have gone */
       val less = Reg(UInt(2 bits)) init 0
-      load(goes || gone)(less := refunded.asUInt +^ (leaving && io.leaveFirst).asUInt)
+      when(goes || gone)(less := refunded.asUInt +^ (leaving && io.leaveFirst).asUInt)
       /** without `joined`, and one less; −1 if nothing changes */
       val changeLess = entered.asUInt.resize(3 bits).asSInt - less.resize(3 bits).asSInt - 1
       val count = Reg(c.count) init 0
       // `joined` is known late: it is the carry into the sum
-      Whenever(c, framesChange) {
+      when(framesChange) {
         count := ((count ## True).asUInt + (changeLess.resize(c.countWidth bits) ## !joined).asUInt)(c.countWidth downto 1)
       }
     }
@@ -143,7 +140,7 @@ class Backlog(c: WeirConfig) extends Component {
       */
     val frames = Reg(UInt(c.countWidth bits)) init 0
     private val change = Reg(SInt(4 + log2Up(c.queues) bits))
-    load(framesChange) {
+    when(framesChange) {
       change := queues.map(_.groups.changeLess.resize(widthOf(change))).reduceBalancedTree(_ + _) +
         S(c.queues, widthOf(change) bits) - io.joined.valid.asUInt.resize(widthOf(change)).asSInt
     }

@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, WeirConfig}
+import weir.WeirConfig
 
 /** A word to be written: the `index`-th of its cell. */
 case class CellWrite(c: WeirConfig) extends Bundle {
@@ -34,26 +34,26 @@ class CellStore(c: WeirConfig) extends Component {
   noIoPrefix()
 
   private val depth = c.cells * c.wordsPerCell
-  private val sliceWidth = if (c.gated) c.wordWidth else CellStore.sliceWidth(depth).getOrElse(c.wordWidth)
+  private val sliceWidth = CellStore.sliceWidth(depth).getOrElse(c.wordWidth)
   private val slices = Seq.fill(c.wordWidth / sliceWidth)(Mem(Bits(sliceWidth bits), depth))
 
   /** on its way to the RAMs */
   val coming = new Area {
     val valid = RegNext(io.write.valid) init False
-    val address = Loaded(c, io.write.cell @@ io.write.index, io.write.valid)
-    val data = Loaded(c, io.write.data, io.write.valid)
+    val address = RegNextWhen(io.write.cell @@ io.write.index, io.write.valid)
+    val data = RegNextWhen(io.write.data, io.write.valid)
   }
 
   val writing = new Area {
     val valid = RegNext(coming.valid) init False
-    val address = Loaded(c, coming.address, coming.valid)
-    val data = Loaded(c, coming.data, coming.valid)
+    val address = RegNextWhen(coming.address, coming.valid)
+    val data = RegNextWhen(coming.data, coming.valid)
     for ((slice, bits) <- slices zip data.subdivideIn(sliceWidth bits)) slice.write(address, bits, valid)
   }
 
   val reading = new Area {
     val valid = RegNext(io.read.valid) init False
-    val address = Loaded(c, io.read.cell @@ io.read.index, io.read.valid)
+    val address = RegNextWhen(io.read.cell @@ io.read.index, io.read.valid)
     val data = Cat(slices.map(_.readSync(address, valid)))
     val answered = RegNext(valid) init False
     io.word.valid := RegNext(answered) init False

@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.{Whenever, WeirConfig}
+import weir.WeirConfig
 
 /** The free cells, and the links of all chains.
   *
@@ -88,8 +88,7 @@ class FreeList(c: WeirConfig) extends Component {
 
   val port = new Area {
     val address = Mux(slot, io.lookup.payload, allocate.last)
-    /** what nobody asked for is not looked at: whether the allocator reads is known late */
-    val data = links.readSync(address, if (c.gated) allocate.read || slot else True)
+    val data = links.readSync(address, allocate.read || slot)
   }
 
   /** A cell is taken, another comes to be known. */
@@ -98,7 +97,7 @@ class FreeList(c: WeirConfig) extends Component {
     import allocate.{cells, known}
     /** known then, if none is taken or one is: that is known late, and only chooses */
     private val (kept, less) = (known + arrived.asUInt, known - 1 + arrived.asUInt)
-    Whenever(c, arrived || io.take) {
+    when(arrived || io.take) {
       // what is not known may be anything
       for (n <- 0 until 3) {
         val stays = Mux(known > n, cells(n), port.data)

@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, WeirConfig}
+import weir.WeirConfig
 
 /** A group of a queue. */
 case class QueueGroup(c: WeirConfig) extends Bundle {
@@ -44,11 +44,10 @@ class JumboList(c: WeirConfig) extends Component {
   }
   val popping = new Area {
     val now = lists.map(_.left).orR
-    // whether one leaves is known late: what would follow it is read in every cycle
     val from = Mux(io.departs.valid, io.departs.queue, io.remove.payload)
-    val found = nexts.readSync(Vec(lists.map(_.first))(from.resized), if (c.gated) now else True)
-    val queue = Loaded(c, from, now)
-    val more = Loaded(c, lists.map(l => l.left && !l.one).orR, now)
+    val found = nexts.readSync(Vec(lists.map(_.first))(from.resized), now)
+    val queue = RegNextWhen(from, now)
+    val more = RegNextWhen(lists.map(l => l.left && !l.one).orR, now)
     val valid = RegNext(now) init False
   }
   nexts.write(Vec(lists.map(_.last))(io.append.queue.resized), io.append.id, io.append.valid)

@@ -158,7 +158,7 @@ class Partial(c: WeirConfig) extends Component {
     /** k is all of N: as f < 1, the whole part is less */
     val all = victim.others === 0 || (partly && whole === victim.others)
     /** `to` + k with one carry chain */
-    def added(to: UInt): UInt = CarrySave.sum(Seq(to -> 0, whole -> 0), c.memberWidth, more, known)
+    def added(to: UInt): UInt = CarrySave.sum(Seq(to -> 0, whole -> 0), c.memberWidth, more)
   }
 
   /** packets of k that are still to be dropped, but for one `more` */

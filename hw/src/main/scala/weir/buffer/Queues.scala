@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, Steps, WeirConfig}
+import weir.{Steps, WeirConfig}
 import weir.aqm.{Cause, Ecn}
 
 /** A packet that comes to its queue. */
@@ -176,12 +176,6 @@ class Queues(c: WeirConfig) extends Component {
     val id = Vec.fill(3)(Reg(c.descriptorId))
     /** what is read: the head of the queue, or what comes next of a group */
     val reads = c.descriptorId
-    /** Nothing is on its way, so a grant or a step may come: what would be theirs is taken in every such cycle, for whether one comes is
-      * known late.
-      */
-    val open = if (c.gated) io.grant.valid || stepped else !valid.passed.orR && !walk.active
-    /** likewise what is looked at in the next cycle only */
-    val fresh = if (c.gated) starts else True
   }
 
   private val joins = if (c.jumbo) io.link.joins else False
@@ -190,7 +184,7 @@ class Queues(c: WeirConfig) extends Component {
   /** It makes an empty queue ready at once; its list changes a cycle later, before a grant may look at it. */
   val added = new Area {
     val valid = RegNext(comes) init False
-    val id = Loaded(c, io.append.id, comes)
+    val id = RegNextWhen(io.append.id, comes)
   }
 
   val lists = for (q <- 0 until c.queues) yield new Area {
@@ -209,7 +203,7 @@ class Queues(c: WeirConfig) extends Component {
     val left = granted.taken && granted.queue(0) === q
     /** no group stays but the one that is linked now */
     val alone = empty || (left && one && !adds)
-    val addsAlone = Loaded(c, alone, linked)
+    val addsAlone = RegNextWhen(alone, linked)
     val loaded = granted.loads(2) && granted.queue(2) === q
 
     // without enables and resets: an append is known late
@@ -247,15 +241,15 @@ class Queues(c: WeirConfig) extends Component {
 
   granted.several := several(granted.queue(0).resized)
   granted.reads := granted.taken ? heads(granted.queue(0).resized) | granted.id(0)
-  // a grant, or that a step comes, is known late: what would be a step's is taken with either, and chosen in the cycle after
-  when(granted.fresh) {
+  // what would be a step's is taken with a grant too, and chosen in the cycle after
+  when(granted.starts) {
     granted.nowNs(0) := io.nowNs
     granted.id(0) := (if (c.jumbo) walk.active ? walk.next | io.step.id else walk.next)
     granted.partial(0) := granted.stepped
     granted.looks(0) := (if (c.jumbo) io.step.looks else False)
     granted.dies(0) := (if (c.jumbo) io.step.dies else False)
   }
-  when(granted.open) {
+  when(io.grant.valid || granted.stepped) {
     granted.queue(0) := io.grant.queue
     granted.discard(0) := io.grant.discard
     granted.cause(0) := io.grant.cause
@@ -291,7 +285,7 @@ class Queues(c: WeirConfig) extends Component {
     val descriptor = RegNextWhen(read, granted.valid(2))
     /** the second group of a queue was added as its first, which had been alone, was read */
     private val overtaken = RegNext(granted.taken && lists.map(l => l.left && l.one && l.adds).orR) init False
-    private val overtaking = Loaded(c, added.id, added.valid)
+    private val overtaking = RegNextWhen(added.id, added.valid)
     val follower = RegNextWhen(overtaken ? overtaking | followers.readSync(granted.reads, granted.valid(1)), granted.valid(2))
   }
   when(granted.loads(2)) {
@@ -311,11 +305,11 @@ class Queues(c: WeirConfig) extends Component {
     /** The link of the cycle before: if it joined the group that was read in that cycle, what was read is not what it wrote. */
     val late = new Area {
       val joined = RegNext(io.link.valid && joins && !io.link.transit) init False
-      val head = Loaded(c, io.link.head, io.link.valid)
-      val id = Loaded(c, io.link.id, io.link.valid)
+      val head = RegNextWhen(io.link.head, io.link.valid)
+      val id = RegNextWhen(io.link.id, io.link.valid)
       /** behind the group's first */
-      val second = Loaded(c, io.link.before === io.link.head, io.link.valid)
-      val group = Loaded(c, io.link.group, io.link.valid)
+      val second = RegNextWhen(io.link.before === io.link.head, io.link.valid)
+      val group = RegNextWhen(io.link.group, io.link.valid)
       val now = joined && head === granted.id(1)
     }
     private val memberRead = members.readSync(granted.reads, granted.valid(1))

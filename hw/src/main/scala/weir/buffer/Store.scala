@@ -2,7 +2,7 @@ package weir.buffer
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, WeirConfig}
+import weir.WeirConfig
 import weir.aqm.Ecn
 import weir.csr.{FrameEnd, IngressEvent}
 import weir.frame.{IngressWord, IpVersion}
@@ -143,13 +143,13 @@ class Store(c: WeirConfig) extends Component {
 
   val arrival = new Area {
     val valid = RegNext(committed) init False
-    val meta = Loaded(c, io.end.meta, ended)
+    val meta = RegNextWhen(io.end.meta, ended)
     val inner = RegNextWhen(io.end.inner, ended) init False
     private val ending = Chain(c)
     ending.first := Mux(none, io.cell, frame.first)
     ending.last := Mux(taking, io.cell, frame.last)
     ending.cells := Mux(taking, frame.more, frame.counted)
-    val chain = Loaded(c, ending, ended)
+    val chain = RegNextWhen(ending, ended)
     io.arrival.valid := valid
     io.arrival.meta := meta
     io.arrival.chain := chain
@@ -229,7 +229,7 @@ class Store(c: WeirConfig) extends Component {
     io.arrival.meta.queue.allowOverride()
     io.arrival.meta.queue := together.queue
     io.arrival.held := False
-    io.waitNs := Loaded(c, io.end.waitNs, ended)
+    io.waitNs := RegNextWhen(io.end.waitNs, ended)
     io.arrival.transit.allowOverride()
     io.arrival.transit := Transit.alone(c, arrival.meta.length, arrival.chain)
     io.arrival.transit.header := arrival.header
@@ -262,6 +262,6 @@ class Store(c: WeirConfig) extends Component {
       now.discardedBytes := jumbo.end.discardedBytes.resized
     }
     io.event.valid := valid
-    io.event.payload := Loaded(c, now, ended && !io.end.inner || jumbo.ends)
+    io.event.payload := RegNextWhen(now, ended && !io.end.inner || jumbo.ends)
   }
 }

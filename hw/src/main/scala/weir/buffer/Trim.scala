@@ -42,7 +42,7 @@ class Trim(c: WeirConfig) extends Component {
       when(!moves)(counted := limit)
       private val rises = Mux(moves, less.resize(width), limit.resize(width))
       private val falls = Mux(moves, more.resize(width), counted.resize(width))
-      val after = CarrySave.difference(Seq(slack.asUInt, rises), Seq(falls -> 0), width, True).asSInt
+      val after = CarrySave.difference(Seq(slack.asUInt, rises), Seq(falls -> 0), width).asSInt
       slack := after
     }
     val bytes = new Slack(io.config(q).limitBytes, added, taken)

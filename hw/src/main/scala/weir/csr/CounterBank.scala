@@ -2,7 +2,7 @@ package weir.csr
 
 import spinal.core._
 import spinal.lib._
-import weir.{Whenever, WeirConfig}
+import weir.WeirConfig
 
 /** One event for a [[CounterBank]]: `length` bytes and one packet are added to the counter `first` of a queue, and to
   * `second` if `both`. The two are never the same, nor is a counter `first` in one event and `second` in another.
@@ -118,10 +118,10 @@ case class CounterBank(c: WeirConfig, kinds: Int) extends Component {
 
   val operation = new Area {
     val issued = Operation()
-    /** a cycle later; of what is not valid nothing counts, and whether it is comes late */
+    /** a cycle later */
     private def after(stage: Operation): Operation = {
       val next = Reg(Operation()).allowOverride()
-      Whenever(c, stage.valid)(next := stage)
+      when(stage.valid)(next := stage)
       next.valid init False
       next.valid := stage.valid
       next

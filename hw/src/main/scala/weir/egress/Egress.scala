@@ -2,7 +2,7 @@ package weir.egress
 
 import spinal.core._
 import spinal.lib._
-import weir.{DeepFifo, Loaded, ShortFifo, WeirConfig}
+import weir.{DeepFifo, ShortFifo, WeirConfig}
 import weir.buffer._
 import weir.frame.{MarkWords, RewriteBeat, RewriteInfo}
 import weir.jumbo.{Half, PackEntry, PackGroup, PackWord}
@@ -162,8 +162,8 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     label.lastBytes := shown.lastBytes
     label.info := shown.info
 
-    // A packet whose reading begins: none of this is looked at before, and whether it begins is known late.
-    when(if (c.gated) starting else !active) {
+    // a packet whose reading begins
+    when(starting) {
       job := jobs.pop.payload
       cell := jobs.pop.chain.first
       index := 1
@@ -272,9 +272,9 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     private val length = io.sent.valid ? io.sent.payload | io.departure.descriptor.length
     /** of a frame that was granted */
     val comes = RegNext(sent) init False
-    val beats = Loaded(c, ((length +^ 7) >> 3).resize(11), sent)
+    val beats = RegNextWhen(((length +^ 7) >> 3).resize(11), sent)
     /** one less */
-    private val others = Loaded(c, ((length - 1) >> 3).resize(11), sent)
+    private val others = RegNextWhen(((length - 1) >> 3).resize(11), sent)
     /** beats of granted frames that have not left */
     val left = Reg(UInt(14 bits)) init 0
     /** in the next cycle, if no beat leaves and if one does: that is known late */
@@ -283,7 +283,7 @@ class Egress(c: WeirConfig, frames: Int = 96, packets: Int = 1024) extends Compo
     left := io.leaves ? shrinks | stays
     /** `beats` less so many */
     private val lessened = Seq(short, around, most).map(base =>
-      base -> Loaded(c, (length.resize(c.lengthWidth + 1).asSInt + (7 - 8 * base)) >> 3, sent)).toMap
+      base -> RegNextWhen((length.resize(c.lengthWidth + 1).asSInt + (7 - 8 * base)) >> 3, sent)).toMap
     /** `left` of the next cycle is no less than `reach` = `base` + 4 · `sharing`: by the sign of their difference, with one carry chain from registers */
     private def reaches(leaves: Boolean, base: Int, sharing: UInt): Bool = {
       val width = c.countWidth + 4

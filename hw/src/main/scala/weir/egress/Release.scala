@@ -2,7 +2,7 @@ package weir.egress
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, PolicyEngine, WeirConfig}
+import weir.{PolicyEngine, WeirConfig}
 import weir.aqm._
 import weir.buffer.{Departure, Descriptor, Fill, Grant, Leaving, Reading}
 
@@ -55,7 +55,7 @@ class Release(c: WeirConfig) extends Component {
   /** what becomes of a departure is known before it comes: it waits, or passes at once */
   private val next = io.leaving
   /** of the departure, known last: a register of its own, near all that follows from it */
-  private val dead = if (c.jumbo) Loaded(c, io.reading.dead, next.valid) else False
+  private val dead = if (c.jumbo) RegNextWhen(io.reading.dead, next.valid) else False
   private val nextDecided = !next.discard && next.first && io.decides(next.queue.resized)
   private val (waits, passes) = {
     val waits, passes = RegInit(False)
@@ -68,7 +68,7 @@ class Release(c: WeirConfig) extends Component {
 
   private val question = new Area {
     /** the departure's */
-    val queue = Loaded(c, next.queue, next.valid)
+    val queue = RegNextWhen(next.queue, next.valid)
     val fill = io.fill(queue.resized)
     val departure = Reg(PolicyDeparture(c))
     when(asks) {
@@ -178,11 +178,11 @@ class Release(c: WeirConfig) extends Component {
       fate.cause := io.reading.cause
       if (c.jumbo) carriedOut(fate, io.reading.descriptor, new Answer().of(held.group, held.applies && !next.first && !next.discard)) else fate
     }
-    val follows = Loaded(c, nextFate, next.valid)
+    val follows = RegNextWhen(nextFate, next.valid)
     private val departs = next.valid || held.answered
     // what most depends on: none departs while one is held
-    val queue = Loaded(c, Mux(next.valid, next.queue, held.departure.queue), departs)
-    val descriptor = Loaded(c, Mux(next.valid, io.reading.descriptor, held.departure.descriptor), departs)
+    val queue = RegNextWhen(Mux(next.valid, next.queue, held.departure.queue), departs)
+    val descriptor = RegNextWhen(Mux(next.valid, io.reading.descriptor, held.departure.descriptor), departs)
     val keepsDecided = RegNext(held.answered && !held.decided.discard) init False
     val keepsNext = RegNext(next.valid && !nextDecided && !nextFate.discard) init False
   }

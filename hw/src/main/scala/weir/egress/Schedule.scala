@@ -2,7 +2,7 @@ package weir.egress
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, WeirConfig}
+import weir.WeirConfig
 import weir.aqm.Cause
 import weir.buffer.{Departure, Grant}
 
@@ -148,7 +148,7 @@ class Schedule(c: WeirConfig) extends Component {
     val last = Reg(Bits(c.queues bits)) init 0
     when(given.valid)(last := B(for (q <- 0 until c.queues) yield given.queue === q))
     val visits = RegNext(given.sends && given.visits) init False
-    val quantum = Loaded(c, io.quantum(given.queue.resized), given.sends && given.visits)
+    val quantum = RegNextWhen(io.quantum(given.queue.resized), given.sends && given.visits)
     private val sent = if (c.jumbo) io.sent.valid else False
     private val length = if (c.jumbo) sent ? io.sent.payload | io.departure.descriptor.length else io.departure.descriptor.length
     /** what is added, less one if it is taken */

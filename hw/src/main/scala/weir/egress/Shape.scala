@@ -2,7 +2,7 @@ package weir.egress
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, Steps, WeirConfig}
+import weir.{Steps, WeirConfig}
 import weir.aqm.Multiply
 
 /** Shaper: GCRA, the leaky bucket as a meter (ITU-T I.371).
@@ -57,13 +57,13 @@ case class Shape(c: WeirConfig) extends Component {
     private def withOverhead(length: UInt) = length.resize(17).asSInt + io.overhead.resize(17)
     /** two sums and a choice: a comparison before one sum would be two carry chains in a cycle */
     val signedBytes = (io.charge.payload < io.mpu) ? withOverhead(io.mpu) | withOverhead(io.charge.payload)
-    val bytes = Loaded(c, signedBytes(15 downto 0).asUInt, io.charge.valid)
+    val bytes = RegNextWhen(signedBytes(15 downto 0).asUInt, io.charge.valid)
     /** less than none: no price, which is told from a register for `total` */
-    val none = Loaded(c, signedBytes.msb, io.charge.valid)
-    private val free = Loaded(c, none, step.charge1)
-    val low = Multiply(io.cost(17 downto 0), bytes, step.charge1)
-    val high = Multiply(io.cost(35 downto 18), bytes, step.charge1)
-    val total = Loaded(c, free ? U(0, 52 bits) | (high @@ U(0, 18 bits)) + low.resize(52), step.charge2)
+    val none = RegNextWhen(signedBytes.msb, io.charge.valid)
+    private val free = RegNextWhen(none, step.charge1)
+    val low = Multiply(io.cost(17 downto 0), bytes)
+    val high = Multiply(io.cost(35 downto 18), bytes)
+    val total = RegNextWhen(free ? U(0, 52 bits) | (high @@ U(0, 18 bits)) + low.resize(52), step.charge2)
   }
 
   /** Time that has passed between two samples. None is taken while a charge stands before its addition, so that

@@ -64,7 +64,7 @@ class Sums(c: WeirConfig) extends Component {
     when(packet.member)(beside := Mux(present, tagged(-14, -4), constant(0)))
     /** `before` and a packet's length and something more, in one carry chain */
     private def summed(begins: Bool, before: UInt, counts: Bool, more: SInt): UInt =
-      CarrySave.sum(Seq(before.andMask(!begins), packet.length.andMask(counts), more.asUInt).map(_ -> 0), c.lengthWidth, comes)
+      CarrySave.sum(Seq(before.andMask(!begins), packet.length.andMask(counts), more.asUInt).map(_ -> 0), c.lengthWidth)
     private val marked = packet.mark && packet.ecn =/= Ecn.notEct
     private def among(codepoint: Int): Bool = present && !marked && packet.ecn === codepoint
     private def added(sum: UInt, start: UInt, value: UInt): UInt = (first ? start.resize(widthOf(sum)) | sum) + value.resize(widthOf(sum))
@@ -93,8 +93,8 @@ class Sums(c: WeirConfig) extends Component {
       U(if (n < 2) BigInt(0) else ((BigInt(1) << 23) + n - 1) / n, 23 bits)))
     val found = reciprocals.readSync(sums.entries, last(1))
     val reciprocal = RegNextWhen(found, last(2))
-    val low = Multiply(sums.lengths, reciprocal(11 downto 0), last(3))
-    val high = Multiply(sums.lengths, reciprocal(22 downto 12), last(3))
+    val low = Multiply(sums.lengths, reciprocal(11 downto 0))
+    val high = Multiply(sums.lengths, reciprocal(22 downto 12))
     val product = RegNextWhen((high << 12) +^ low, last(4))
     val quotient = (product >> 23).resize(c.lengthWidth)
   }

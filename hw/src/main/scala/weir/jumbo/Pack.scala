@@ -3,7 +3,6 @@ package weir.jumbo
 import spinal.core._
 import spinal.lib._
 import weir.{DeepFifo, WeirConfig}
-import weir.aqm.Meaningful
 import weir.axis.AxisBeat
 
 /** Turns the words of granted packets into the beats of frames: a single packet as it is, a group as one jumbo frame
@@ -92,7 +91,7 @@ class Pack(c: WeirConfig) extends Component {
     patch.io.data := Cat(for (lane <- 0 until 8) yield half(lane))
     private val data = Cat(for (lane <- 0 until 8) yield keep(lane) ? patch.io.patched(8 * lane, 8 bits) | B(0, 8 bits))
     sent.valid := word.valid && (!prefixing || prefix.valid) && (!starts || some)
-    sent.tdata := Meaningful(word.valid)(data)
+    sent.tdata := data
     sent.tkeep := keep
     sent.tlast := word.last && ends
     sent.tuser := 0

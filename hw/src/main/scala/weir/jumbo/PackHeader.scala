@@ -3,7 +3,6 @@ package weir.jumbo
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.Meaningful
 
 /** One of the first three words of a group's first packet. */
 case class PackHeaderWord(c: WeirConfig) extends Bundle {
@@ -118,7 +117,7 @@ class PackHeader(c: WeirConfig) extends Component {
   beat.valid := header.active || table.active
   private val low = table.active ? io.pair(0) | header.low
   private val high = (header.last && outer.odd) ? io.pair(0) | header.high
-  beat.data := Meaningful(beat.valid)((table.active ? io.pair(1) | high) ## low)
+  beat.data := (table.active ? io.pair(1) | high) ## low
   beat.joint := table.active && table.one
   beat.last := table.active ? table.last | (header.last && outer.odd && group.count === 1)
   io.prefix << beat.m2sPipe()

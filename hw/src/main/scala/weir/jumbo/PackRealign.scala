@@ -3,7 +3,6 @@ package weir.jumbo
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.Meaningful
 
 /** Takes the words of frames: those of single frames pass unchanged in the same cycle; those of a group lose their
   * Ethernet headers and close ranks, behind an empty quad if the packets begin in the upper half of a beat.
@@ -195,7 +194,7 @@ class PackRealign(c: WeirConfig) extends Component {
   val merged = new Area {
     val kept = Vec.fill(16)(Reg(Bits(8 bits)))
     private def came(lane: Int): Bits = stage.data(8 * lane, 8 bits)
-    val full = Meaningful(turned.valid)(Cat(for (lane <- 0 until 16) yield stage.below(lane) ? kept(lane) | came(lane)))
+    val full = Cat(for (lane <- 0 until 16) yield stage.below(lane) ? kept(lane) | came(lane))
     for (lane <- 0 until 16) when(turned.valid && io.packed.ready && (stage.emits || !stage.below(lane)))(kept(lane) := came(lane))
   }
 

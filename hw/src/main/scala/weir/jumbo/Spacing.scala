@@ -96,7 +96,7 @@ class Spacing(c: WeirConfig) extends Component {
   val coming = new Area {
     val steps = new weir.Steps(comes, 5)
     private def next[T <: Data](value: T, step: Int): T = RegNextWhen(value, steps(step))
-    val entry1 = weir.Loaded(c, io.push.payload, comes)
+    val entry1 = RegNextWhen(io.push.payload, comes)
     private val limited = entry1.waitNs > io.limitNs
     private val wait2 = next(entry1.inner ? (limited ? io.limitNs | entry1.waitNs) | U(0, waitWidth bits), 1)
     private val entry2 = next(entry1, 1)
@@ -162,8 +162,8 @@ class Spacing(c: WeirConfig) extends Component {
   val looking = new Area {
     /** what is due cannot go in this cycle: all looks wait, or its lane would lose its turn */
     private val stalls = Bool()
-    /** what goes along with a look: with any or none, for so many bits' enable should be no later than `stalls` */
-    private def along(look: Bool): Bool = (if (c.gated) look else True) && !stalls
+    /** what goes along with a look */
+    private def along(look: Bool): Bool = look && !stalls
     /** a look at a lane; `mask` is one-hot, or 0 */
     private class Stage extends Area {
       val valid = RegInit(False)

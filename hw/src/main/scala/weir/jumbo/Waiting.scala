@@ -46,9 +46,7 @@ class Waiting(c: WeirConfig) extends Component {
     val incoming = stored.none ? io.push.payload | fifo.io.pop.payload
     for (i <- 0 until 3) {
       val following = if (i == 2) incoming else valid(i + 1) ? words(i + 1) | incoming
-      // that a word comes is known late: what is not valid may be anything
-      val empty = if (c.gated) !valid(i) && comes else !valid(i)
-      when(io.pop || empty)(words(i) := following)
+      when(io.pop || !valid(i) && comes)(words(i) := following)
     }
     when(comes =/= io.pop)(valid := comes ? (valid(1 downto 0) ## True) | (valid >> 1).resized)
   }

@@ -209,7 +209,7 @@ class FlowGroups(c: WeirConfig) extends Component {
       */
     private val waitsNow = {
       def own[T <: Data](values: Seq[T]): T = Vec(values)(queue.resized)
-      def ahead(values: Seq[UInt]): UInt = RegNextWhen(Vec(values)(queue1.resized), if (c.gated) steps(3) else True)
+      def ahead(values: Seq[UInt]): UInt = RegNextWhen(Vec(values)(queue1.resized), steps(3))
       val alive = !(entry.number - ahead(order.map(_.firstNext))).msb && !own(order.map(_.closed))
       alive && !(same(entry.number, ahead(order.map(_.grantedNext))) && own(order.map(_.grants)))
     }

@@ -2,8 +2,7 @@ package weir.merge
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, WeirConfig}
-import weir.aqm.Meaningful
+import weir.WeirConfig
 import weir.frame.IngressWord
 import weir.jumbo.Spacing
 
@@ -96,9 +95,9 @@ class FlowKeys(c: WeirConfig) extends Component {
     /** the first word keeps its first 12 bytes; of other words the number of tags is known */
     private val shifted = (both ? moved(shift(True), 12, 4) | moved(shift(False), 12, 4)) ## moved((index === 0) ? U(0, 2 bits) | tags, 0, 12)
     val valid = RegNext(makes) init False
-    val at = Loaded(c, index.resize(2), makes)
-    val owner = Loaded(c, flush ? (packet - 1) | packet, makes)
-    val word = Loaded(c, Meaningful(makes)(shifted), makes)
+    val at = RegNextWhen(index.resize(2), makes)
+    val owner = RegNextWhen(flush ? (packet - 1) | packet, makes)
+    val word = RegNextWhen(shifted, makes)
     private def tag(word: Bits, n: Int): Bits = byte(word, n)(3) ## pair(word, n + 2)
     /** number of tags, and of each which EtherType and what it says */
     val key = RegNextWhen(
@@ -147,8 +146,8 @@ class FlowKeys(c: WeirConfig) extends Component {
 
     val comes = RegNext(aligned.valid) init False
     val opens = RegNextWhen(aligned.at === 0, aligned.valid)
-    val addressPart = RegNextWhen(Meaningful(aligned.valid)(six ? addresses6 | addresses4), aligned.valid)
-    val portPart = RegNextWhen(Meaningful(aligned.valid)(six ? ports6 | ports4), aligned.valid)
+    val addressPart = RegNextWhen(six ? addresses6 | addresses4, aligned.valid)
+    val portPart = RegNextWhen(six ? ports6 | ports4, aligned.valid)
     val addressSum, portSum = Reg(Bits(width bits)) init 0
     private val newAddress = (opens ? none | addressSum) ^ addressPart
     private val newPort = (opens ? none | portSum) ^ portPart

@@ -2,7 +2,7 @@ package weir.merge
 
 import spinal.core._
 import spinal.lib._
-import weir.{Loaded, WeirConfig}
+import weir.WeirConfig
 import weir.buffer.Append
 
 /** A group of a class, in a queue. */
@@ -81,7 +81,7 @@ class Parking(c: WeirConfig) extends Component {
     val now = closes.valid || io.leaving.valid
     val of = Mux(io.close.valid, io.close.queue, io.leaving.queue)
     val valid = RegNext(now) init False
-    val queue = Loaded(c, of, now)
+    val queue = RegNextWhen(of, now)
   }
   val came = io.park.m2sPipe
   private val before = came.m2sPipe
@@ -119,7 +119,7 @@ class Parking(c: WeirConfig) extends Component {
       */
     private def found(among: Seq[Bool] => Bool): Bool = {
       val is = order.toSeq.map(_ === io.close.klass)
-      Loaded(c, Mux(goes, among(is.tail :+ is.last), among(is)), io.close.valid)
+      RegNextWhen(Mux(goes, among(is.tail :+ is.last), among(is)), io.close.valid)
     }
     /** it is this one or before it, among its four; in the fours before */
     private val near = (0 until c.classes).map(n => found(_.slice(n / 4 * 4, n + 1).orR))
@@ -215,7 +215,7 @@ class Parking(c: WeirConfig) extends Component {
   val pushing = new Area {
     private val now = coming.flow.valid && !passes
     val valid = RegNext(now) init False
-    val payload = Loaded(c, coming.flow.payload, now)
+    val payload = RegNextWhen(coming.flow.payload, now)
     free := !empties && !some.next && !now
   }
   waiting.io.push.valid := pushing.valid
