@@ -190,11 +190,11 @@ class Buffer(c: WeirConfig, domains: Domains) extends Component {
     partial.io.departs.queue := departure.queue
     partial.io.departs.id := departure.id
     partial.io.slot := heads.slot
-    partial.io.found << queues.io.found
-    partial.io.heads := queues.io.heads
-    partial.io.loaded << queues.io.loaded
-    queues.io.step << partial.io.step
-    queues.io.update << partial.io.update
+    partial.io.found << queues.io.groups.found
+    partial.io.heads := queues.io.groups.heads
+    partial.io.loaded << queues.io.groups.loaded
+    queues.io.groups.step << partial.io.step
+    queues.io.groups.update << partial.io.update
     queues.io.barred := barred | partial.io.holds
     jumbo.able := partial.io.able
     jumbo.room := partial.io.room
