@@ -131,7 +131,10 @@ class Buffer(c: WeirConfig, domains: Domains) extends Component {
     queues.io.append.queue := admission.link.queue
     queues.io.append.id := admission.link.id
     queues.io.barred := barred
+    backlog.io.leaveFirst := True
+    backlog.io.joined.setIdle()
     trim.io.link << admission.link
+    trim.io.linked := B((0 until c.queues).map(q => admission.link.valid && admission.link.queue === q))
     heads.partial := False
     heads.held := 0
     io.settled.setAll()
@@ -179,8 +182,8 @@ class Buffer(c: WeirConfig, domains: Domains) extends Component {
     queues.io.append << parking.io.append
 
     trim.io.link << flowGroups.io.passing
-    trim.io.linking.valid := admission.link.valid && admission.link.descriptor.counts
-    trim.io.linking.payload := admission.link.queue
+    private val linking = admission.link.valid && admission.link.descriptor.counts
+    trim.io.linked := RegNext(B((0 until c.queues).map(q => linking && admission.link.queue === q))) init 0
 
     val partial = packets(new Partial(c))
     partial.io.config << settings.config

@@ -17,9 +17,15 @@ class SinglePackets(c: WeirConfig, queues: Queues) extends GroupForm {
   others.queue := queues.granted.queue(0)
   others.partial := False
   others.looks := False
-  queues.io.departure.first := True
-  queues.io.departure.last := True
   queues.io.walking := False
+  queues.io.leaving.first.removeAssignments() := True
+  queues.io.reading.dead := False
+  private val departure = queues.io.departure
+  departure.first := True
+  departure.last := True
+  departure.dies := False
+  departure.dead := False
+  departure.group := GroupSize.single(c, departure.descriptor)
 }
 
 /** Of groups that wait: [[Partial]] looks at them, drops packets out of them, and tells what they have become. */

@@ -3,7 +3,7 @@ package weir.buffer
 import spinal.core._
 import spinal.lib._
 import weir.{Steps, WeirConfig}
-import weir.aqm.Cause
+import weir.aqm.{Cause, Ecn}
 
 /** A packet that comes to its queue. */
 case class Link(c: WeirConfig) extends Bundle {
@@ -45,6 +45,23 @@ case class GroupSize(c: WeirConfig) extends Bundle {
   val removed = c.length
 }
 
+object GroupSize {
+  /** of a packet by itself */
+  def single(c: WeirConfig, packet: Descriptor): GroupSize = {
+    val size = GroupSize(c)
+    size.packets := 1
+    size.bytes := packet.length
+    size.ect := packet.ecn === Ecn.ect0 || packet.ecn === Ecn.ect1
+    size.ce := packet.ecn === Ecn.ce
+    size.notEct := packet.ecn === Ecn.notEct
+    size.l3 := False
+    size.transit := False
+    size.front := 0
+    size.removed := 0
+    size
+  }
+}
+
 /** A packet that has left its queue. */
 case class Departure(c: WeirConfig) extends Bundle {
   val queue = c.queueId
@@ -63,9 +80,9 @@ case class Departure(c: WeirConfig) extends Bundle {
   /** first and last packet of its group */
   val first, last = Bool()
   /** its group is gone with it, or was gone before: all its packets were dropped one by one */
-  val dies, dead = c.jumbo generate Bool()
+  val dies, dead = Bool()
   /** of the first packet's group */
-  val group = c.jumbo generate GroupSize(c)
+  val group = GroupSize(c)
 }
 
 /** What the scheduler grants. */
@@ -82,7 +99,7 @@ case class Reading(c: WeirConfig) extends Bundle {
   val descriptor = Descriptor(c)
   val cause = UInt(3 bits)
   /** its group is gone: `dead` of its departure */
-  val dead = c.jumbo generate Bool()
+  val dead = Bool()
 }
 
 /** A departure that is to come. */
