@@ -23,7 +23,7 @@ FIELDS = {
 }  # fmt: skip
 SIZE = {"packets": 9, "bytes": 14, "ect": 1, "ce": 1, "notEct": 1, "l3": 1, "transit": 1, "front": 9, "removed": 14}
 IDLE = {
-    **dict.fromkeys(("link_valid", "append_valid", "grant_valid", "step_valid", "update_valid", "hold", "barred"), 0),
+    **dict.fromkeys(("link_valid", "append_valid", "grant_valid", "groups_step_valid", "groups_update_valid", "hold", "barred"), 0),
     "link_payload_joins": 0,
     "link_payload_transit": 0,
 }
@@ -139,17 +139,17 @@ async def keeps_every_queue_in_order(
                 dut, "leaving_payload", ("queue", "discard", "first")
             )
             left |= values(dut, "reading", ("cause", "dead"))
-        assert loads is None or int(getattr(dut, f"heads_{loads[0]}").value) == loads[1], f"cycle {cycle}"
+        assert loads is None or int(getattr(dut, f"groups_heads_{loads[0]}").value) == loads[1], f"cycle {cycle}"
         loads = None
-        if dut.loaded_valid.value == 1:
-            loads = int(dut.loaded_payload_queue.value), int(dut.loaded_payload_id.value)
+        if dut.groups_loaded_valid.value == 1:
+            loads = int(dut.groups_loaded_payload_queue.value), int(dut.groups_loaded_payload_id.value)
             assert model[loads[0]][0].packets[0][0] == loads[1], f"cycle {cycle}: the next head"
             loaded += 1
         for q in range(QUEUES):
             if cycle > touched[q] + INTERVAL:
                 assert (ready >> q & 1) == bool(model[q]), f"cycle {cycle}: ready of queue {q} with {len(model[q])}"
                 head = model[q][0].packets[0][0] if model[q] else None
-                assert head in (None, int(getattr(dut, f"heads_{q}").value)), f"cycle {cycle}: head of queue {q}"
+                assert head in (None, int(getattr(dut, f"groups_heads_{q}").value)), f"cycle {cycle}: head of queue {q}"
                 assert (empty >> q & 1) != bool(model[q]), f"cycle {cycle}: empty of queue {q} with {len(model[q])}"
         # the next cycle, cycle + 1
         times[cycle + 1] = rng.getrandbits(48)
@@ -248,16 +248,16 @@ class Transit:
             getattr(self.dut, name).value = value
         for _ in range(cycles):
             await RisingEdge(self.dut.clk)
-            for name in ("link_valid", "append_valid", "grant_valid", "step_valid"):
+            for name in ("link_valid", "append_valid", "grant_valid", "groups_step_valid"):
                 getattr(self.dut, name).value = 0
             if self.dut.departure_valid.value == 1:
                 mark = int(self.dut.departure_payload_descriptor_mark.value)
                 self.departures.append(departure(self.dut) | {"mark": mark})
-            if self.dut.found_valid.value == 1:
+            if self.dut.groups_found_valid.value == 1:
                 self.found.append(
-                    {"next": int(self.dut.found_payload_next.value)}
-                    | values(self.dut, "found_payload_descriptor", FIELDS)
-                    | {f"group_{name}": v for name, v in values(self.dut, "found_payload_group", SIZE).items()}
+                    {"next": int(self.dut.groups_found_payload_next.value)}
+                    | values(self.dut, "groups_found_payload_descriptor", FIELDS)
+                    | {f"group_{name}": v for name, v in values(self.dut, "groups_found_payload_group", SIZE).items()}
                 )
 
     async def link(self, queue: int, number: int, descriptor: dict[str, int], **others: int) -> None:
@@ -269,8 +269,8 @@ class Transit:
 
     async def look(self, queue: int, number: int, looks: int, dies: int = 0) -> dict[str, int]:
         """A step, and what it finds three cycles later."""
-        await self.step(step_valid=1, step_payload_queue=queue, step_payload_id=number, step_payload_looks=looks,
-                        step_payload_dies=dies)  # fmt: skip
+        await self.step(groups_step_valid=1, groups_step_payload_queue=queue, groups_step_payload_id=number, groups_step_payload_looks=looks,
+                        groups_step_payload_dies=dies)  # fmt: skip
         await self.step(LATENCY - 1)
         assert not self.found
         await self.step(2)
@@ -279,18 +279,18 @@ class Transit:
     async def update(self, number: int, follower: int, size: dict[str, int]) -> None:
         """Also while a link comes: then it waits."""
         dut = self.dut
-        dut.update_payload_id.value, dut.update_payload_next.value, dut.update_valid.value = number, follower, 1
+        dut.groups_update_payload_id.value, dut.groups_update_payload_next.value, dut.groups_update_valid.value = number, follower, 1
         for name, value in size.items():
-            getattr(dut, f"update_payload_group_{name}").value = value
+            getattr(dut, f"groups_update_payload_group_{name}").value = value
         if self.rng.random() < 0.5:
             spare = {name: self.rng.getrandbits(width) for name, width in FIELDS.items()}
             dut.link_payload_joins.value, dut.link_valid.value = 0, 1
             await self.step(link_payload_id=IDS - 1, **{f"link_payload_descriptor_{n}": v for n, v in spare.items()})
-            assert dut.update_ready.value == 0
+            assert dut.groups_update_ready.value == 0
         await self.step()
-        assert dut.update_ready.value == 1
-        unasked = {f"update_payload_group_{name}": self.rng.getrandbits(width) for name, width in SIZE.items()}
-        await self.step(2, update_valid=0, **unasked)
+        assert dut.groups_update_ready.value == 1
+        unasked = {f"groups_update_payload_group_{name}": self.rng.getrandbits(width) for name, width in SIZE.items()}
+        await self.step(2, groups_update_valid=0, **unasked)
 
 
 @cocotb.test()

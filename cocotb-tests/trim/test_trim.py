@@ -34,7 +34,7 @@ async def tells_what_is_over_a_limit(dut: Any, traffic: str) -> None:
         link_valid=0,
         departure_valid=0,
         leaving_valid=0,
-        linking_valid=0,
+        linked=0,
         link_payload_descriptor_header=0,
         departure_payload_descriptor_header=0,
         **rest,
@@ -61,11 +61,11 @@ async def tells_what_is_over_a_limit(dut: Any, traffic: str) -> None:
         coming = next_link = None
         links = not next_moves and rng.random() < {"grows": 0.3, "shrinks": 0.2, "every cycle": 0.9}[traffic]
         leave = not next_moves and rng.random() < {"grows": 0.2, "shrinks": 0.3, "every cycle": 0.9}[traffic]
-        dut.link_valid.value = dut.departure_valid.value = dut.leaving_valid.value = dut.linking_valid.value = 0
+        dut.link_valid.value = dut.departure_valid.value = dut.leaving_valid.value = dut.linked.value = 0
         staying = [len(h) - (q == queue) for q, h in enumerate(held)]
         if link:
             q, length, header = link
-            dut.link_valid.value, dut.link_payload_queue.value = 1, q
+            dut.link_valid.value, dut.link_payload_queue.value, dut.linked.value = 1, q, 0 if header else 1 << q
             dut.link_payload_descriptor_length.value = length
             dut.link_payload_descriptor_header.value = header
             held[q].append((length, header))
@@ -73,7 +73,6 @@ async def tells_what_is_over_a_limit(dut: Any, traffic: str) -> None:
             q, length = rng.randrange(QUEUES), rng.choice([14, 64, 1514, 9216, rng.randrange(14, 9217)])
             if sum(bytes_ for bytes_, _ in held[q]) + length < 1 << 21:
                 next_link = (q, length, rng.random() < 0.1)
-                dut.linking_valid.value, dut.linking_payload.value = int(not next_link[2]), q
         if queue is not None:
             dut.departure_valid.value, dut.departure_payload_queue.value = 1, queue
             length, header = held[queue].pop(0)

@@ -131,7 +131,10 @@ class Buffer(c: WeirConfig, domains: Domains) extends Component {
     queues.io.append.queue := admission.link.queue
     queues.io.append.id := admission.link.id
     queues.io.barred := barred
+    backlog.io.leaveFirst := True
+    backlog.io.joined.setIdle()
     trim.io.link << admission.link
+    trim.io.linked := B((0 until c.queues).map(q => admission.link.valid && admission.link.queue === q))
     heads.partial := False
     heads.held := 0
     io.settled.setAll()
@@ -179,8 +182,8 @@ class Buffer(c: WeirConfig, domains: Domains) extends Component {
     queues.io.append << parking.io.append
 
     trim.io.link << flowGroups.io.passing
-    trim.io.linking.valid := admission.link.valid && admission.link.descriptor.counts
-    trim.io.linking.payload := admission.link.queue
+    private val linking = admission.link.valid && admission.link.descriptor.counts
+    trim.io.linked := RegNext(B((0 until c.queues).map(q => linking && admission.link.queue === q))) init 0
 
     val partial = packets(new Partial(c))
     partial.io.config << settings.config
@@ -190,11 +193,11 @@ class Buffer(c: WeirConfig, domains: Domains) extends Component {
     partial.io.departs.queue := departure.queue
     partial.io.departs.id := departure.id
     partial.io.slot := heads.slot
-    partial.io.found << queues.io.found
-    partial.io.heads := queues.io.heads
-    partial.io.loaded << queues.io.loaded
-    queues.io.step << partial.io.step
-    queues.io.update << partial.io.update
+    partial.io.found << queues.io.groups.found
+    partial.io.heads := queues.io.groups.heads
+    partial.io.loaded << queues.io.groups.loaded
+    queues.io.groups.step << partial.io.step
+    queues.io.groups.update << partial.io.update
     queues.io.barred := barred | partial.io.holds
     jumbo.able := partial.io.able
     jumbo.room := partial.io.room

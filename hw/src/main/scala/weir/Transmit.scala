@@ -134,26 +134,27 @@ class Transmit(c: WeirConfig, domains: Domains) extends Component {
 
   /** A group may be one. */
   private class Jumbo extends Form {
+    private val frames = egress.io.groups
     val pack = egressClock(domains.path)(new Pack(c))
-    pack.io.group << egress.io.group
-    pack.io.entry << egress.io.entry.toStream
-    pack.io.word << egress.io.packWord
+    pack.io.group << frames.group
+    pack.io.entry << frames.entry.toStream
+    pack.io.word << frames.word
     pack.io.config.etherType := config.jumboEtherType
     pack.io.config.protocol := config.jumboProtocol
-    egress.io.alone := release.io.alone
-    egress.io.left := pack.io.left
-    egress.io.leaves := pack.io.leaves
-    egress.io.grouped := heads.grouped
-    egress.io.entriesFit := pack.io.room
-    egress.io.tick := config.jumboTick
-    schedule.io.sent << egress.io.sent
-    io.sent << egress.io.sent
+    frames.alone := release.io.alone
+    frames.left := pack.io.left
+    frames.leaves := pack.io.leaves
+    frames.grouped := heads.grouped
+    frames.entriesFit := pack.io.room
+    frames.tick := config.jumboTick
+    schedule.io.sent << frames.sent
+    io.sent << frames.sent
     val beat = pack.io.beat
     val busy = pack.io.busy
-    val stirs = egress.io.sent.valid
+    val stirs = frames.sent.valid
     val charge = cloneOf(alone)
-    charge.valid := alone.valid || egress.io.sent.valid
-    charge.payload := egress.io.sent.valid ? egress.io.sent.payload | alone.payload
+    charge.valid := alone.valid || frames.sent.valid
+    charge.payload := frames.sent.valid ? frames.sent.payload | alone.payload
   }
 
   private val form: Form = if (c.jumbo) new Jumbo else new Plain

@@ -87,7 +87,7 @@ case class WeirConfig(
   /** packets of a group: at most 448 */
   val memberWidth = 9
   /** cells of a group: a jumbo frame in transit has at most 383 packets, of a cell each, and its header's cells */
-  val groupCellWidth = 10
+  val groupCellWidth: Int = if (jumbo) 10 else 8
   /** A verdict reaches Admit this many cycles after its request: of a policy that answers within the decision latency
     * of the RED family, and of the others. Every policy of a class is awaited for the same time. A packet's flow is known
     * before the end of it. Beside slow policies it is 10, not a multiple of four less than theirs: commits of arrivals four cycles

@@ -11,7 +11,7 @@ case class BacklogChange(c: WeirConfig) extends Bundle {
   val length = c.length
   /** one, or those of a jumbo frame in transit; none of its header, which leaves by itself */
   val packets = c.jumbo generate UInt(c.memberWidth bits)
-  val cells = UInt((if (c.jumbo) c.groupCellWidth else 8) bits)
+  val cells = UInt(c.groupCellWidth bits)
 
   def count: UInt = if (packets == null) U(1, 1 bits) else packets
 }
@@ -35,9 +35,9 @@ class Backlog(c: WeirConfig) extends Component {
     /** `enter`, `refund`, `leave`, one bit a queue */
     val enters, refunds, leaves = in(Bits(c.queues bits))
     /** with `leave`: the first packet of a group */
-    val leaveFirst = c.jumbo generate (in Bool ())
+    val leaveFirst = in Bool ()
     /** a packet has joined a group: one frame less. Seen in `fill` a cycle later */
-    val joined = c.jumbo generate slave(Flow(c.queueId))
+    val joined = slave(Flow(c.queueId))
     val reserve = in(Vec(UInt(15 bits), c.queues))
     val fill = out(Vec(Fill(c), c.queues))
     /** queues without packets, as `fill` shows it */
@@ -62,7 +62,7 @@ class Backlog(c: WeirConfig) extends Component {
   val changes = gone || io.enter.valid
   val changed = RegNext(changes) init False
   /** of frames */
-  val framesChange = if (c.jumbo) changes || io.joined.valid else changes
+  val framesChange = changes || io.joined.valid
   private val framesChanged = RegNext(framesChange) init False
 
   private def only(condition: Bool, value: UInt): UInt = Mux(condition, value, U(0, widthOf(value) bits))
@@ -85,7 +85,7 @@ class Backlog(c: WeirConfig) extends Component {
     val packets = Reg(c.count) init 0
     val cells = Reg(UInt(15 bits)) init 0
     val bytesHeld = new Held(bytes, q, c.lengthWidth + 1, _.length)
-    val packetsHeld = new Held(packets, q, (if (c.jumbo) c.memberWidth else 1) + 1, _.count)
+    val packetsHeld = new Held(packets, q, widthOf(io.enter.count) + 1, _.count)
     val cellsHeld = new Held(cells, q, widthOf(io.enter.cells) + 1, _.cells)
     /** none of them stays, told without the carry */
     val empties = !entered && packetsHeld.less.resize(c.countWidth) === packets

@@ -87,4 +87,6 @@ case class Descriptor(c: WeirConfig) extends Bundle {
 
   /** it counts as a packet */
   def counts: Bool = if (header == null) True else !header
+  /** it is in a jumbo frame in transit */
+  def inTransit: Bool = if (member == null) False else member
 }

@@ -15,7 +15,7 @@ import weir.jumbo.{JumboEnd, Spacing, UnpackEnd}
   * a good frame that finds no room for its arrival. A packet of a jumbo frame that finds either raises
   * `abort`: what is stored of the jumbo frame is taken back at its end. Latency: an arrival leaves one cycle after its
   * frame's end. Throughput: a word a cycle as long as [[FreeList]] has cells ready; `packet.ready` waits for one that is on
-  * its way if the core splits jumbo frames (`c.jumbo`), else the frame overflows. A frame that has begun ends by `end` or `jumbo`,
+  * its way if the core splits jumbo frames, else the frame overflows. A frame that has begun ends by `end` or `jumbo`,
   * or with a reset.
   */
 class Store(c: WeirConfig) extends Component {
@@ -73,10 +73,10 @@ class Store(c: WeirConfig) extends Component {
     /** bytes of the packets' own frames */
     val bytes = Reg(UInt(24 bits)) init 0
     /** its last packet's arrival leaves; then its end is carried out */
-    val closes = if (c.jumbo) RegNext(io.jumbo.valid) init False else False
-    val ends = if (c.jumbo) RegNext(closes) init False else False
+    val closes = RegNext(io.jumbo.valid) init False
+    val ends = RegNext(closes) init False
     /** one of them */
-    val ending = if (c.jumbo) RegNext(io.jumbo.valid || closes) init False else False
+    val ending = RegNext(io.jumbo.valid || closes) init False
     val end = RegNextWhen(io.jumbo.payload, io.jumbo.valid)
     private val good = end.kind === FrameEnd.good && !failed
     /** with `ends`: it is kept, or not; no packet ends while it waits for that */
@@ -154,18 +154,7 @@ class Store(c: WeirConfig) extends Component {
     io.arrival.meta := meta
     io.arrival.chain := chain
     io.inner := inner
-    val header = if (c.jumbo) RegNextWhen(io.end.header, ended) init False else False
-    if (c.jumbo) {
-      /** numbers of arrivals; those that are taken back are given again */
-      val next, kept = Reg(UInt(c.flowIndexWidth bits)) init 0
-      when(valid) {
-        next := next + 1
-        when(!inner)(kept := next + 1)
-      }
-      when(io.commit)(kept := next)
-      when(io.discard)(next := kept)
-      io.arrival.flow := next
-    }
+    val header = RegNextWhen(io.end.header, ended) init False
   }
 
   when(arrival.valid && arrival.inner) {
@@ -190,7 +179,7 @@ class Store(c: WeirConfig) extends Component {
   /** The packets of a jumbo frame in transit all go to one queue: that of the outer IPv4 header's DSCP, or in the L2 form, which
     * has none, of the first packet's. In the L2 form the frame's ECN is what its builder would write into an outer header.
     */
-  class KeptTogether extends Area {
+  private class KeptTogether extends Area {
     private val packet = arrival.valid && arrival.inner && !arrival.header
     val first = RegInit(False)
     val l3 = RegNextWhen(arrival.meta.ipVersion =/= IpVersion.none, arrival.valid && arrival.header)
@@ -224,8 +213,9 @@ class Store(c: WeirConfig) extends Component {
     when(l3)(whole.ecn := outerEcn)
   }
 
-  val together = c.jumbo generate new KeptTogether
-  if (c.jumbo) {
+  /** What is told of arrivals besides, with jumbo frames. */
+  private class JumboFrames extends Area {
+    val together = new KeptTogether
     io.arrival.meta.queue.allowOverride()
     io.arrival.meta.queue := together.queue
     io.arrival.held := False
@@ -235,7 +225,18 @@ class Store(c: WeirConfig) extends Component {
     io.arrival.transit.header := arrival.header
     io.arrival.transit.member := arrival.inner && jumbo.transit
     io.whole := together.whole
+
+    /** numbers of arrivals; those that are taken back are given again */
+    val next, kept = Reg(UInt(c.flowIndexWidth bits)) init 0
+    when(arrival.valid) {
+      next := next + 1
+      when(!arrival.inner)(kept := next + 1)
+    }
+    when(io.commit)(kept := next)
+    when(io.discard)(next := kept)
+    io.arrival.flow := next
   }
+  private val jumboFrames = c.jumbo generate new JumboFrames
 
   val event = new Area {
     val valid = RegNext(ended && !io.end.inner || jumbo.ends) init False

@@ -16,8 +16,8 @@ class Trim(c: WeirConfig) extends Component {
   val io = new Bundle {
     val config = in(Vec(QueueConfig(c), c.queues))
     val link = slave(Flow(Link(c)))
-    /** one cycle before each link that counts; a core without jumbo frames does not know it then */
-    val linking = c.jumbo generate slave(Flow(c.queueId))
+    /** with each link that counts, one bit a queue */
+    val linked = in(Bits(c.queues bits))
     val departure = slave(Flow(Departure(c)))
     /** one cycle before each departure that counts */
     val leaving = slave(Flow(c.queueId))
@@ -26,7 +26,7 @@ class Trim(c: WeirConfig) extends Component {
   noIoPrefix()
 
   val queues = for (q <- 0 until c.queues) yield new Area {
-    val linked = if (c.jumbo) RegNext(io.linking.valid && io.linking.payload === q) init False else io.link.valid && io.link.queue === q
+    val linked = io.linked(q)
     val left = RegNext(io.leaving.valid && io.leaving.payload === q) init False
     val added = Mux(linked, io.link.descriptor.length, U(0, c.lengthWidth bits))
     val taken = Mux(left, io.departure.descriptor.length, U(0, c.lengthWidth bits))

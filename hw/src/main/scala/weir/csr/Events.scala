@@ -27,7 +27,7 @@ case class DepartureEvent(c: WeirConfig) extends Bundle {
   /** marked by its policy at departure; selected by it, but CE already */
   val marked, alreadyCe = Bool()
   /** it leaves in a jumbo frame */
-  val merged = c.jumbo generate Bool()
+  val merged = Bool()
 }
 
 /** How a frame ended at the ingress. */

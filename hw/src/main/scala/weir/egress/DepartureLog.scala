@@ -43,7 +43,7 @@ class DepartureLog(c: WeirConfig) extends Component {
     left.cause := released.cause
     left.marked := descriptor.mark && (selected || released.cause === Cause.partial)
     left.alreadyCe := selected && descriptor.ecn === Ecn.ce
-    if (c.jumbo) left.merged := !(released.first && released.last)
+    left.merged := !(released.first && released.last)
   }
   io.event << left
 

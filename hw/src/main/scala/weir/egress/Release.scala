@@ -55,7 +55,7 @@ class Release(c: WeirConfig) extends Component {
   /** what becomes of a departure is known before it comes: it waits, or passes at once */
   private val next = io.leaving
   /** of the departure, known last: a register of its own, near all that follows from it */
-  private val dead = if (c.jumbo) RegNextWhen(io.reading.dead, next.valid) else False
+  private val dead = RegNextWhen(io.reading.dead, next.valid)
   private val nextDecided = !next.discard && next.first && io.decides(next.queue.resized)
   private val (waits, passes) = {
     val waits, passes = RegInit(False)
@@ -75,18 +75,14 @@ class Release(c: WeirConfig) extends Component {
       departure.queue := queue
       departure.nowNs := came.grantNs
       departure.sojournNs := came.grantNs - came.descriptor.stampNs
-      val (length, packets) = if (c.jumbo) (came.group.bytes, came.group.packets.resize(c.countWidth))
-      else (came.descriptor.length, U(1, c.countWidth bits))
-      departure.length := length
+      departure.length := came.group.bytes
       departure.ecn := came.descriptor.ecn
-      if (c.jumbo) {
-        // a mark would mark something, or drop something: the first packet does not speak for the others
-        val mixed = came.group.ect || (came.group.ce && came.group.notEct)
-        when((came.descriptor.ecn === Ecn.notEct || came.descriptor.ecn === Ecn.ce) && mixed)(departure.ecn := Ecn.ect0)
-      }
+      // a mark would mark something, or drop something: the first packet does not speak for the others
+      val mixed = came.group.ect || (came.group.ce && came.group.notEct)
+      when((came.descriptor.ecn === Ecn.notEct || came.descriptor.ecn === Ecn.ce) && mixed)(departure.ecn := Ecn.ect0)
       departure.exempt := came.descriptor.exempt
-      departure.bytes := fill.bytes - length.resize(c.quantityWidth)
-      departure.packets := fill.packets - packets
+      departure.bytes := fill.bytes - came.group.bytes.resize(c.quantityWidth)
+      departure.packets := fill.packets - came.group.packets.resize(c.countWidth)
     }
     for (n <- 0 until c.engines.size) {
       io.asked(n).valid := RegNext(asks && io.engine(queue.resized)(n)) init False
@@ -150,12 +146,11 @@ class Release(c: WeirConfig) extends Component {
     val decided = Fate().allowOverride()
     decided := fate
     val counts = !packet.exempt
-    val notEct = if (c.jumbo) packet.ecn === Ecn.notEct else False
-    val member = if (c.jumbo) packet.member else False
-    val ce = if (c.jumbo) packet.ecn === Ecn.ce || (notEct && member) else False
+    val notEct = packet.ecn === Ecn.notEct
+    val ce = packet.ecn === Ecn.ce || (notEct && packet.inTransit)
     val drops = counts && answer.drops
     decided.mark := fate.mark || (counts && answer.marks && !ce)
-    decided.discard := fate.discard || drops || (counts && answer.marks && notEct && !member)
+    decided.discard := fate.discard || drops || (counts && answer.marks && notEct && !packet.inTransit)
     decided.refused := fate.refused || drops
     decided.sent := fate.sent && !drops
     when(counts && answer.valid)(decided.cause := answer.cause)
@@ -176,7 +171,7 @@ class Release(c: WeirConfig) extends Component {
       fate.sent := !next.discard
       fate.mark := io.reading.descriptor.mark
       fate.cause := io.reading.cause
-      if (c.jumbo) carriedOut(fate, io.reading.descriptor, new Answer().of(held.group, held.applies && !next.first && !next.discard)) else fate
+      carriedOut(fate, io.reading.descriptor, new Answer().of(held.group, held.applies && !next.first && !next.discard))
     }
     val follows = RegNextWhen(nextFate, next.valid)
     private val departs = next.valid || held.answered

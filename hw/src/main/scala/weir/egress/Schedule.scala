@@ -149,8 +149,8 @@ class Schedule(c: WeirConfig) extends Component {
     when(given.valid)(last := B(for (q <- 0 until c.queues) yield given.queue === q))
     val visits = RegNext(given.sends && given.visits) init False
     val quantum = RegNextWhen(io.quantum(given.queue.resized), given.sends && given.visits)
-    private val sent = if (c.jumbo) io.sent.valid else False
-    private val length = if (c.jumbo) sent ? io.sent.payload | io.departure.descriptor.length else io.departure.descriptor.length
+    private val sent = io.sent.valid
+    private val length = sent ? io.sent.payload | io.departure.descriptor.length
     /** what is added, less one if it is taken */
     private val change = visits ? quantum.resize(22 bits) | ~length.resize(22 bits)
     private val single = io.departure.first && io.departure.last

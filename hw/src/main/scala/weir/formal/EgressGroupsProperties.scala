@@ -4,7 +4,7 @@ import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.egress.Egress
+import weir.egress.{Egress, GroupFrames}
 
 /** Egress of a core with jumbo frames: its FIFOs never overflow, whatever Pack does; every chain is freed once; what Pack gets is
   * each frame's description once and the words of its packets, and when all of it has left nothing is kept.
@@ -18,6 +18,7 @@ import weir.egress.Egress
   */
 class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String])
     extends EgressInputs(c, longest, new LeakyEgress(c, leak)) {
+  private val form = dut.form.asInstanceOf[GroupFrames]
   /** Grants, and the departures of what was granted. */
   val group = new Area {
     val left = Reg(UInt(2 bits)) init 0
@@ -69,7 +70,7 @@ class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String])
   departure.valid := group.departs
   departure.discard.removeAssignments() := group.drops
   dut.io.kept := dut.io.departure.valid && !dut.io.departure.discard
-  dut.io.alone := dut.io.kept && dut.io.departure.first && dut.io.departure.last
+  dut.io.groups.alone := dut.io.kept && dut.io.departure.first && dut.io.departure.last
   departure.refused.removeAssignments() := group.refused
   departure.sent.removeAssignments() := group.sent
   departure.first.removeAssignments() := group.first
@@ -80,24 +81,24 @@ class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String])
   val pack = new Area {
     val packets = Reg(UInt(9 bits)) init 0
     val open = RegInit(False)
-    dut.io.group.ready := !open && any(Bool())
-    dut.io.packWord.ready := open && any(Bool())
-    when(dut.io.group.fire) {
+    dut.io.groups.group.ready := !open && any(Bool())
+    dut.io.groups.word.ready := open && any(Bool())
+    when(dut.io.groups.group.fire) {
       open := True
-      packets := dut.io.group.grouped ? dut.io.group.packets | 1
+      packets := dut.io.groups.group.grouped ? dut.io.groups.group.packets | 1
     }
-    val word = dut.io.packWord
+    val word = dut.io.groups.word
     val ends = word.fire && word.last && packets === 1
     when(word.fire && word.last)(packets := packets - 1)
     when(ends)(open := False)
-    dut.io.left := RegNext(ends) init False
-    dut.io.leaves := dut.reach.left.pull() =/= 0 && any(Bool())
-    dut.io.entriesFit := any(Bool())
-    dut.io.grouped := any(c.count)
-    dut.io.tick := 0
+    dut.io.groups.left := RegNext(ends) init False
+    dut.io.groups.leaves := form.reach.left.pull() =/= 0 && any(Bool())
+    dut.io.groups.entriesFit := any(Bool())
+    dut.io.groups.grouped := any(c.count)
+    dut.io.groups.tick := 0
   }
 
-  val fits = Seq(dut.fifo.io.push, dut.packing.groups.io.push, dut.freeing.discarded.io.push, dut.freeing.finished.io.push)
+  val fits = Seq(dut.fifo.io.push, form.groups.io.push, dut.freeing.discarded.io.push, dut.freeing.finished.io.push)
     .map(s => (s.valid.pull(), s.ready.pull()))
   val pending = dut.pending.count.pull()
   /** packets that are to be read, from departure to the end of their words at Pack */
@@ -114,9 +115,9 @@ class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String])
     when(!dut.io.busy && group.left === 0 && settled) {
       assert(unread === 0 && !pack.open && chains.holding === 0)
     }
-    cover(pack.ends && dut.io.group.valid)
+    cover(pack.ends && dut.io.groups.group.valid)
     cover(pack.packets === 3)
     cover(pack.packets === 1 && pack.open && group.discarded && departure.valid)
-    cover(!dut.io.busy && RegNext(dut.io.left))
+    cover(!dut.io.busy && RegNext(dut.io.groups.left))
   }
 }

@@ -4,7 +4,7 @@ import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.egress.Egress
+import weir.egress.{Egress, PacketFrames}
 
 /** Egress never overflows its FIFOs, never lets a frame run dry, whatever the sink does, and frees every chain once.
   * The environment is that of [[EgressInputs]]: grants while there is room, four or more cycles apart, and the departure three
@@ -52,6 +52,7 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
   val pushed = words.push.valid.pull()
   val taken = words.push.ready.pull()
   val jobs = dut.jobs
+  private val form = dut.form.asInstanceOf[PacketFrames]
   val jobComes = jobs.push.valid.pull()
   val jobFits = jobs.push.ready.pull()
   val rules = new AxisRules(beat, settled)
@@ -76,8 +77,8 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
       val waiting = CountOne(stored.zipWithIndex.map { case (last, i) =>
         (U(i, 4 bits) - first).resize(5) < occupancy && last.pull()
       })
-      val shown = dut.beats.word.valid.pull() && dut.beats.word.payload.label.last.pull()
-      val sum = CountOne(granted ++ lasts ++ Seq(read, shown)) +^ jobs.occupancy.pull() +^ waiting
+      val shown = form.word.valid.pull() && form.word.payload.label.last.pull()
+      val sum = CountOne(granted ++ lasts ++ Seq(read, shown)) +^ form.jobs.io.occupancy.pull() +^ waiting
     }
     when(running) {
       // what makes the bounds inductive
@@ -87,7 +88,7 @@ class EgressProperties(c: WeirConfig, longest: Int, bounds: Boolean, leak: Optio
       assert(dut.pending.few.pull() === (dut.pending.count.pull() < 2))
       assert(dut.pending.count.pull() === packets.sum && packets.sum <= 2)
       cover(used === 12)
-      cover(jobs.occupancy.pull() === 1 && packets.read)
+      cover(form.jobs.io.occupancy.pull() === 1 && packets.read)
       cover(packets.waiting === 2)
     }
   } else {

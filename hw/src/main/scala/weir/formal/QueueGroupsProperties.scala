@@ -22,8 +22,10 @@ import weir.buffer._
 class QueueGroupsProperties(c: WeirConfig, begun: Boolean, leak: Option[String]) extends Properties {
   private val n = c.descriptors
   val dut: Queues = if (leak.contains("lost")) new Queues(c) {
-    followed.last.allowOverride()
-    followed.last := Mux(followed.first, followed.size.packets <= 2 && !followed.size.transit, walk.left <= 1)
+    private val groups = form.asInstanceOf[PacketGroups]
+    import groups.{first, last, walk}
+    last.allowOverride()
+    last := Mux(first, groups.size.packets <= 2 && !groups.size.transit, walk.left <= 1)
   } else new Queues(c)
   val link = any(Flow(Link(c)))
   val append = any(Flow(Append(c)))
@@ -104,7 +106,7 @@ class QueueGroupsProperties(c: WeirConfig, begun: Boolean, leak: Option[String])
 
   val pause = Reg(UInt(2 bits)) init 0
   val free = pause === 0 && !dut.io.walking
-  val step = dut.io.step
+  val step = dut.io.groups.step
 
   /** What Partial does; it sees what the queues show. */
   val partial = new Area {
@@ -125,18 +127,18 @@ class QueueGroupsProperties(c: WeirConfig, begun: Boolean, leak: Option[String])
     step.looks := looks
     step.dies := group.packets === 1
     val headers = departure.valid && departure.first && departure.descriptor.header
-    dut.io.update.valid := ending && !headers
-    dut.io.update.id := victim
-    dut.io.update.next := (if (leak.contains("twice")) RegNextWhen(next, drops) else next)
-    dut.io.update.group := group
-    when(dut.io.loaded.valid && dut.io.loaded.queue === q)(atHead := dut.io.loaded.id === victim)
+    dut.io.groups.update.valid := ending && !headers
+    dut.io.groups.update.id := victim
+    dut.io.groups.update.next := (if (leak.contains("twice")) RegNextWhen(next, drops) else next)
+    dut.io.groups.update.group := group
+    when(dut.io.groups.loaded.valid && dut.io.groups.loaded.queue === q)(atHead := dut.io.groups.loaded.id === victim)
     when(looks) {
       idle := False
       looking := True
       victim := chosen
-      atHead := chosen === dut.io.heads(queue(chosen).resized)
+      atHead := chosen === dut.io.groups.heads(queue(chosen).resized)
     }
-    val found = dut.io.found
+    val found = dut.io.groups.found
     when(looking && found.valid) {
       looking := False
       dropping := True
@@ -156,7 +158,7 @@ class QueueGroupsProperties(c: WeirConfig, begun: Boolean, leak: Option[String])
       ending := ends || group.packets === 1
       dropping := !(ends || group.packets === 1)
     }
-    when(dut.io.update.fire) {
+    when(dut.io.groups.update.fire) {
       ending := False
       idle := True
     }
@@ -179,7 +181,7 @@ class QueueGroupsProperties(c: WeirConfig, begun: Boolean, leak: Option[String])
   val granting = new Area {
     assume(!grant.valid || (free && !step.valid && dut.io.ready(grant.queue.resized)))
     assume(!grant.valid || !partial.held || grant.queue =/= partial.q)
-    val head = dut.io.heads(grant.queue.resized)
+    val head = dut.io.groups.heads(grant.queue.resized)
     when(grant.valid) {
       for (d <- 0 until n) when(used(d) && serial(d) === serial(head))(granted(d) := True)
       when(linking.joins && link.head === head)(granted(link.id) := True)
@@ -210,7 +212,7 @@ class QueueGroupsProperties(c: WeirConfig, begun: Boolean, leak: Option[String])
     (0 until n).map(d => used(d) && id =/= d && serial(d) === serial(id) && that(d)).orR
 
   when(running) {
-    assert(dut.io.found.valid === (looked3 || dropped3))
+    assert(dut.io.groups.found.valid === (looked3 || dropped3))
     assert(!(granted3 || dropped3) || departure.valid)
     assert(!looked3 || !departure.valid)
     when(departure.valid) {
