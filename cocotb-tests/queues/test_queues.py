@@ -23,7 +23,9 @@ FIELDS = {
 }  # fmt: skip
 SIZE = {"packets": 9, "bytes": 14, "ect": 1, "ce": 1, "notEct": 1, "l3": 1, "transit": 1, "front": 9, "removed": 14}
 IDLE = {
-    **dict.fromkeys(("link_valid", "append_valid", "grant_valid", "groups_step_valid", "groups_update_valid", "hold", "barred"), 0),
+    **dict.fromkeys(
+        ("link_valid", "append_valid", "grant_valid", "groups_step_valid", "groups_update_valid", "hold", "barred"), 0
+    ),
     "link_payload_joins": 0,
     "link_payload_transit": 0,
 }
@@ -279,7 +281,11 @@ class Transit:
     async def update(self, number: int, follower: int, size: dict[str, int]) -> None:
         """Also while a link comes: then it waits."""
         dut = self.dut
-        dut.groups_update_payload_id.value, dut.groups_update_payload_next.value, dut.groups_update_valid.value = number, follower, 1
+        dut.groups_update_payload_id.value, dut.groups_update_payload_next.value, dut.groups_update_valid.value = (
+            number,
+            follower,
+            1,
+        )
         for name, value in size.items():
             getattr(dut, f"groups_update_payload_group_{name}").value = value
         if self.rng.random() < 0.5:
