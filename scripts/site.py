@@ -26,7 +26,7 @@ BLOCKS = {
     "Stages": ["core", "receive", "admission", "buffer", "transmit", "control"],
     "Data path": ["ingress", "admit", "trim", "queues", "schedule", "shape", "release", "egress", "rewrite"]
     + ["frame-closer"],
-    "Policies": ["dt-ecn", "red", "ewma", "isred", "ared", "fn", "pie", "codel", "pi2", "lfsr"],
+    "Policies": ["dt-ecn", "red", "ewma", "isred", "ared", "fn", "pie", "codel", "pi2", "compact", "lfsr"],
     "Jumbo frames": ["unpack", "spacing", "transit", "merge", "pack"],
     "Host": ["csr", "counters", "trace", "uart", "pcie"],
     "Lines": ["mac-10g", "mac-1g", "si5324"],

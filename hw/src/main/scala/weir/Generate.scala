@@ -16,6 +16,7 @@ import spinal.core._
   *   <outDir>/reduced/<name>/weir_<name>.v   cores that leave policies out, of [[Reduced]]
   *   <outDir>/weir_*.{json,h,c,md,py}    registers, trace records and policies for software and people; written with
   *                                       every core, or by themselves (description)
+  *   <outDir>/compact/<program>.lst      listings of the compact policies' programs, likewise
   * }}}
   * `all` (the default) is every preset, the units, the boards, and the cores of [[Reduced.run]]. The output depends on the sources only:
   * no dates, no random values. Ports are `clk` and `rst` (synchronous, active high) in every file
@@ -59,6 +60,7 @@ object Generate {
     csr.RegisterFiles.write(out.toFile)
     csr.TraceFiles.write(out.toFile)
     csr.PolicyFiles.write(out.toFile)
+    compact.Listing.write(out.resolve("compact"), compact.Programs())
   }
 
   private def core(out: Path, c: WeirConfig): Unit = {

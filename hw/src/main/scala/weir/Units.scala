@@ -49,6 +49,7 @@ object Units {
     "RedAred" -> (() => new aqm.RedPolicy(red.copy(policies = red.policies + Policy.Ared))),
     "RedFamily" -> (() => new aqm.RedPolicy(red.copy(policies = red.policies ++ Set(Policy.Isred, Policy.Ared)))),
     "DropTail" -> (() => new aqm.DropTail(c)),
+    "CompactPolicies" -> (() => new compact.CompactPolicies(c.copy(policies = red.policies + Policy.DtEcn))),
     "FreeList" -> (() => new buffer.FreeList(c)),
     "CellStore" -> (() => new buffer.CellStore(c)),
     "Store" -> (() => new buffer.Store(c)),
