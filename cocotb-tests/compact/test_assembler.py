@@ -55,7 +55,7 @@ def messages() -> dict[str, str]:
     command.append("-Dexec.args=-Xss8m -cp %classpath weir.compact.Faults")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
-    return dict(re.findall(r"^fault ([^:]+): (.*)$", done.stdout, re.M))
+    return dict(re.findall(r"fault ([^:\n]+): (.*)", done.stdout))
 
 
 def test_every_fault_is_refused_with_its_value_and_what_is_allowed(messages: dict[str, str]) -> None:
