@@ -13,7 +13,7 @@ import spinal.lib._
   * @param name   of the units; `packet_<unit>` is a clock that has an edge only when `packet` has one
   */
 class Gate(name: String) extends Area {
-  private val cell = new ClockGate
+  private val cell = new ClockGateCell
   cell.setName(s"${name}_gate")
   Clock.sync(cell.io.gated, ClockDomain.current.clock)
 
@@ -38,7 +38,7 @@ object Gate {
 }
 
 /** A wire from `clk` to `gated`; with `WEIR_CYCLE_MODEL` the model makes the edges of `gated`. */
-private class ClockGate extends BlackBox {
+private class ClockGateCell extends BlackBox {
   private val module = s"${GlobalData.get.phaseContext.config.globalPrefix}ClockGate"
   setDefinitionName(module)
   val io = new Bundle {
