@@ -392,8 +392,8 @@ async def every_exponent(dut: Any) -> None:
 
 
 @cocotb.test()
-async def the_counts_saturate(dut: Any) -> None:
-    """By restored state: the count is written by a long run only; here p is 0 and nothing restarts it."""
+async def the_count_of_bytes_saturates(dut: Any) -> None:
+    """p is 0 and nothing restarts the counts. The count of packets does not come to its end in so few decisions."""
     bench = Bench(dut, SEED)
     await bench.start()
     params = RedParams(minimum=1 << 11, maximum=1 << 25, spread=1, byte_mode=1, mean_mantissa=1, mean_exponent=10)

@@ -12,7 +12,7 @@ CASES = [
     "empty_queues",
     "time_wraps",
     "every_exponent",
-    "the_counts_saturate",
+    "the_count_of_bytes_saturates",
     "reset_at_any_time_starts_anew",
     "a_slope_far_too_steep_is_probability_one",
 ]
