@@ -1,14 +1,14 @@
 package weir.compact
 
-import java.nio.file.{Files, Path}
+import java.nio.file.Path
+
+import weir.csr.Written
 
 /** The listing of a program: each step with its address, and each way through it with its cycles. */
 object Listing {
   /** Writes `<directory>/<program>.lst` for every program of an image. */
-  def write(directory: Path, image: Image): Unit = {
-    Files.createDirectories(directory)
-    for (p <- image.programs) Files.writeString(directory.resolve(s"${p.name}.lst"), text(p, image))
-  }
+  def write(directory: Path, image: Image): Unit =
+    Written.write(directory.toFile, image.programs.map(p => s"${p.name}.lst" -> text(p, image)): _*)
 
   private def text(p: Program, image: Image): String = {
     val named = p.labels.groupMap(_._2)(_._1)

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
 
 /** What generated files share. */
-private[csr] object Written {
+private[weir] object Written {
   val origin = "Generated from hw/src/main/scala; do not edit."
 
   /** Writes files into `dir`; those that would not change stay untouched, so that nothing is built again. */
