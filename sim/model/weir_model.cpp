@@ -199,6 +199,7 @@ struct weir_model {
 };
 
 weir_model::weir_model() : top(nullptr) {
+  Verilated::threadContextp(&context);  // which Verilator's scopes enter
   context.randReset(0);
 #ifdef WEIR_MODEL_WAVE
   context.traceEverOn(true);
@@ -212,6 +213,8 @@ weir_model::weir_model() : top(nullptr) {
 weir_model::~weir_model() {
   wave(nullptr);
   top->final();
+  Verilated::threadContextp(&context);  // Verilator's scopes leave the thread's context: another core's is gone perhaps
+  top.reset();
 }
 
 /// The low half of a cycle. Every output of the core depends on registers alone, not on an input of the same cycle, so

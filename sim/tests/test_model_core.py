@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -311,3 +314,18 @@ def test_a_model_knows_its_rtl() -> None:
     verilog = sorted((ROOT / "build" / "rtl" / "full").glob("*.v"))
     told = native.ffi.string(native.load("full").weir_model_rtl()).decode()
     assert told == hashlib.sha256(b"".join(path.read_bytes() for path in verilog)).hexdigest() and verilog
+
+
+def test_cores_end_in_any_order() -> None:
+    """Freed memory is overwritten (`MALLOC_PERTURB_` of glibc), so that what a core leaves behind is not used by luck."""
+    program = (
+        "from weir_sim import Core\n"
+        "for first in (0, 1, 2):\n"
+        "    cores = [Core('network') for _ in range(3)]\n"
+        "    while cores:\n"
+        "        cores.pop(first % len(cores)).run_cycles(10)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"MALLOC_PERTURB_": "165"}, capture_output=True, timeout=100
+    )
+    assert done.returncode == 0, done.stderr.decode()
