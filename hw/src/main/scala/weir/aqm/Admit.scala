@@ -333,7 +333,7 @@ class Admit(c: WeirConfig) extends Component {
     val refuses = overBytes || overPackets || undescribed || overShared
     /** t2 */
     val judged = RegNext(asks) init False
-    val refused = RegNext(refuses)
+    val refused = RegNext(asks && refuses) init False
     val answers = new Steps(refused, c.slowLatency.max(c.fastLatency + c.afterwards) - quick)
     def exceeded(latency: Int): Bool = answers(latency - quick)
     when(judged && refused && request.taken) {
