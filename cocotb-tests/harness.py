@@ -3,7 +3,10 @@
     from harness import run_bench
 
     def test_ewma():
-        run_bench("Ewma", "test_ewma")
+        run_bench("Ewma", "ewma_cocotb")
+
+A unit's folder, or that of a policy or of a few related units, has `test_<unit>.py`, the pytest tests with the variants
+of the hardware, and `<what>_cocotb.py`, the benches with `@cocotb.test()`.
 
 The Verilog comes from `make rtl` (`build/rtl/units/<unit>.v`, or the core of a preset, or the top of a board with the
 models of its cells). A model is built once in

@@ -38,7 +38,7 @@ def units() -> dict[str, str]:
             served.setdefault(policy["unit"], []).append(policy["name"])
     family = set(FAMILY.values()) & {", ".join(names) for names in served.values()}
     others = {name[0].upper() + name[1:]: ", ".join(n) for name, n in served.items() if ", ".join(n) not in family}
-    return FAMILY | others | {"Trim": "drop from front"}
+    return FAMILY | others | {"HeadDrop": "drop from front"}
 
 
 class AreaError(Exception):

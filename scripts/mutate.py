@@ -1,6 +1,7 @@
 """Puts one fault at a time into the Verilog; the bench of the unit, or of the core, has to fail: `make mutate`.
 
-    .venv/bin/python scripts/mutate.py [--units Admit,Queues] [--seed N] [--sites N] [--only N,N] [--list] [--record]
+    .venv/bin/python scripts/mutate.py [--units ArrivalDecision,Queues] [--seed N] [--sites N] [--only N,N]
+        [--list] [--record]
 
 Faults are drawn from the unit's module by a seed (faults.py); nothing here names what is in it. Needs what `make test`
 needs: build/rtl and libweir. Works on copies below build/mutants/. All faults of a file are compiled into one model and
@@ -54,66 +55,66 @@ CORE = ("drops", "frames", "cells", "egress", "policy", "reset", "trace", "front
 BOARD = ("cocotb-tests/board/test_board.py::test_colorlight_5a_75b",)
 
 UNITS = {
-    "Admit": Unit("small/weir_small.v", _core(*CORE)),
+    "ArrivalDecision": Unit("small/weir_small.v", _core(*CORE)),
     "Queues": Unit("units/Queues.v", ("cocotb-tests/queues",)),
-    "Schedule": Unit("units/Schedule.v", ("cocotb-tests/schedule",)),
+    "Scheduler": Unit("units/Scheduler.v", ("cocotb-tests/scheduler",)),
     "Backlog": Unit("units/Backlog.v", ("cocotb-tests/backlog",)),
-    "Trim": Unit("units/Trim.v", ("cocotb-tests/trim",)),
+    "HeadDrop": Unit("units/HeadDrop.v", ("cocotb-tests/head_drop",)),
     "Egress": Unit("small/weir_small.v", _core(*CORE)),
-    "Store": Unit("units/Store.v", ("cocotb-tests/store",)),
-    "Batch": Unit("units/Batch.v", ("cocotb-tests/batch",)),
+    "CellWriter": Unit("units/CellWriter.v", ("cocotb-tests/cell_writer",)),
+    "CommitFifo": Unit("units/CommitFifo.v", ("cocotb-tests/commit_fifo",)),
     "Spacing": Unit("units/Spacing.v", ("cocotb-tests/spacing",)),
-    "FlowTable": Unit("units/FlowTable.v", ("cocotb-tests/merge/test_merge_units.py::test_flow_table",)),
-    "FlowGroups": Unit("units/FlowGroups.v", ("cocotb-tests/merge/test_merge_units.py::test_flow_groups",)),
-    "Parking": Unit("units/Parking.v", ("cocotb-tests/merge/test_merge_units.py::test_parking",)),
-    "Sums": Unit("units/Sums.v", ("cocotb-tests/merge/test_merge_units.py::test_sums",)),
-    "Unpack": Unit(
-        "units/Unpack.v",
+    "FlowTable": Unit("units/FlowTable.v", ("cocotb-tests/flow_table/test_flow_table.py::test_flow_table",)),
+    "FlowGroups": Unit("units/FlowGroups.v", ("cocotb-tests/flow_groups/test_flow_groups.py::test_flow_groups",)),
+    "Parking": Unit("units/Parking.v", ("cocotb-tests/parking/test_parking.py::test_parking",)),
+    "GroupAccumulator": Unit("units/GroupAccumulator.v", ("cocotb-tests/group_accumulator/test_group_accumulator.py::test_group_accumulator",)),
+    "JumboUnpack": Unit(
+        "units/JumboUnpack.v",
         tuple(
-            f"cocotb-tests/unpack/test_unpack.py::{test}"
+            f"cocotb-tests/jumbo_unpack/test_jumbo_unpack.py::{test}"
             for test in ("test_splits_jumbo_frames", "test_unpack_under_pressure")
         ),
     ),
-    "Match": Unit("units/FlowTable.v", ("cocotb-tests/merge/test_merge_units.py::test_flow_table",)),
-    "AxiLiteSplit": Unit("units/AxiLiteSplit.v", ("cocotb-tests/netfpga/test_netfpga.py::test_axi_lite_split",)),
-    "Pack": Unit("units/Pack.v", ("cocotb-tests/pack",)),
-    "Partial": Unit("units/Partial.v", ("cocotb-tests/transit/test_transit_units.py::test_partial",)),
-    "TransitPatch": Unit("units/TransitPatch.v", ("cocotb-tests/transit/test_transit_units.py::test_patch",)),
-    "JumboList": Unit("units/JumboList.v", ("cocotb-tests/transit/test_transit_units.py::test_list",)),
-    "MarkWords": Unit("units/MarkWords.v", ("cocotb-tests/merge/test_merge_units.py::test_mark_words",)),
+    "MatchLookup": Unit("units/FlowTable.v", ("cocotb-tests/flow_table/test_flow_table.py::test_flow_table",)),
+    "AxiLiteDemux": Unit("units/AxiLiteDemux.v", ("cocotb-tests/netfpga/test_netfpga.py::test_axi_lite_demux",)),
+    "JumboPack": Unit("units/JumboPack.v", ("cocotb-tests/jumbo_pack",)),
+    "PartialDrop": Unit("units/PartialDrop.v", ("cocotb-tests/partial_drop/test_partial_drop.py::test_partial_drop",)),
+    "TransitPatch": Unit("units/TransitPatch.v", ("cocotb-tests/transit_patch/test_transit_patch.py::test_transit_patch",)),
+    "JumboList": Unit("units/JumboList.v", ("cocotb-tests/jumbo_list/test_jumbo_list.py::test_jumbo_list",)),
+    "MarkWords": Unit("units/MarkWords.v", ("cocotb-tests/mark_words/test_mark_words.py::test_mark_words",)),
     "FreeList": Unit("units/FreeList.v", ("cocotb-tests/free_list",)),
     "Rewrite": Unit("units/Rewrite.v", ("cocotb-tests/rewrite",)),
-    "Red": Unit("units/RedPolicy.v", ("cocotb-tests/aqm/test_red_policy.py",)),
-    "RedCount": Unit("units/RedPolicy.v", ("cocotb-tests/aqm/test_red_policy.py",)),
-    "RedFamily": Unit("units/RedFamily.v", ("cocotb-tests/aqm/test_red_family.py",)),
-    "Ewma": Unit("units/Ewma.v", ("cocotb-tests/aqm/test_ewma.py",)),
-    "Fn": Unit("units/Fn.v", ("cocotb-tests/aqm/test_fn_rtl.py",)),
-    "IdleDecay": Unit("units/IdleDecay.v", ("cocotb-tests/aqm/test_idle_decay.py",)),
-    "RedPolicy": Unit("units/RedPolicy.v", ("cocotb-tests/aqm/test_red_policy.py",)),
-    "Codel": Unit("units/Codel.v", ("cocotb-tests/aqm/test_codel.py::test_codel_rtl",), "CodelUnit"),
-    "Pie": Unit("units/Pie.v", ("cocotb-tests/aqm/test_pie.py",), "PieUnit"),
-    "PiController": Unit("units/Pie.v", ("cocotb-tests/aqm/test_pie.py",)),
-    "TickTimer": Unit("units/Pie.v", ("cocotb-tests/aqm/test_pie.py",)),
-    "Pi2": Unit("units/Pi2.v", ("cocotb-tests/aqm/test_pi2.py",), "Pi2Unit"),
-    "DtEcn": Unit("units/DtEcn.v", ("cocotb-tests/aqm/test_dt_ecn.py::test_dt_ecn_rtl",), "DtEcnUnit"),
-    "Resting": Unit("units/DtEcn.v", ("cocotb-tests/aqm/test_dt_ecn.py::test_dt_ecn_rtl",), "DtEcn"),
-    "RateTest": Unit("units/RedFamily.v", ("cocotb-tests/aqm/test_red_family.py",)),
-    "AdaptMaxP": Unit("units/RedFamily.v", ("cocotb-tests/aqm/test_red_family.py",)),
-    "Lfsr": Unit("units/Lfsr.v", ("cocotb-tests/aqm/test_lfsr.py",)),
+    "Red": Unit("units/RedPolicy.v", ("cocotb-tests/red/test_red_policy.py",)),
+    "RedCount": Unit("units/RedPolicy.v", ("cocotb-tests/red/test_red_policy.py",)),
+    "RedFamily": Unit("units/RedFamily.v", ("cocotb-tests/red/test_red_family.py",)),
+    "Ewma": Unit("units/Ewma.v", ("cocotb-tests/red/test_ewma.py",)),
+    "Fn": Unit("units/Fn.v", ("cocotb-tests/fn/test_fn_rtl.py",)),
+    "IdleDecay": Unit("units/IdleDecay.v", ("cocotb-tests/red/test_idle_decay.py",)),
+    "RedPolicy": Unit("units/RedPolicy.v", ("cocotb-tests/red/test_red_policy.py",)),
+    "Codel": Unit("units/Codel.v", ("cocotb-tests/codel/test_codel.py::test_codel_rtl",), "CodelUnit"),
+    "Pie": Unit("units/Pie.v", ("cocotb-tests/pie/test_pie.py",), "PieUnit"),
+    "PiController": Unit("units/Pie.v", ("cocotb-tests/pie/test_pie.py",)),
+    "TickTimer": Unit("units/Pie.v", ("cocotb-tests/pie/test_pie.py",)),
+    "Pi2": Unit("units/Pi2.v", ("cocotb-tests/pi2/test_pi2.py",), "Pi2Unit"),
+    "DtEcn": Unit("units/DtEcn.v", ("cocotb-tests/dt_ecn/test_dt_ecn.py::test_dt_ecn_rtl",), "DtEcnUnit"),
+    "GatedEngine": Unit("units/DtEcn.v", ("cocotb-tests/dt_ecn/test_dt_ecn.py::test_dt_ecn_rtl",), "DtEcn"),
+    "RateTest": Unit("units/RedFamily.v", ("cocotb-tests/red/test_red_family.py",)),
+    "AdaptMaxP": Unit("units/RedFamily.v", ("cocotb-tests/red/test_red_family.py",)),
+    "Lfsr": Unit("units/Lfsr.v", ("cocotb-tests/lfsr/test_lfsr.py",)),
     "FrameCloser": Unit("units/FrameCloser.v", ("cocotb-tests/frame_closer",)),
     "DescriptorPool": Unit("units/DescriptorPool.v", ("cocotb-tests/descriptor_pool",)),
     "Ingress": Unit("units/Ingress.v", ("cocotb-tests/ingress",)),
     "Core": Unit("small/weir_small.v", _core(*CORE), "weir_small"),
     "TraceMerge": Unit("units/TraceMerge.v", ("cocotb-tests/trace_merge",)),
     "TraceFifo": Unit("units/TraceFifo.v", ("cocotb-tests/trace_fifo",)),
-    "Shape": Unit("units/Shape.v", ("cocotb-tests/shape",)),
+    "Shaper": Unit("units/Shaper.v", ("cocotb-tests/shaper",)),
     "CounterBank": Unit("units/Counters.v", ("cocotb-tests/counters",)),
-    "Totals": Unit("units/Counters.v", ("cocotb-tests/counters",)),
+    "CounterAccumulator": Unit("units/Counters.v", ("cocotb-tests/counters",)),
     "RegisterFile": Unit(
         "units/CsrUnit.v",
         tuple(
             f"cocotb-tests/csr/test_csr.py::test_csr[CsrUnit-{bench}-0]"
-            for bench in ("csr_apply", "csr_access", "csr_bus")
+            for bench in ("csr_apply_cocotb", "csr_access_cocotb", "csr_bus_cocotb")
         ),
     ),
     "TenGigabitMac": Unit("units/TenGigabitMac.v", ("cocotb-tests/mac/test_mac.py::test_ten_gigabit_mac",)),
@@ -127,7 +128,7 @@ UNITS = {
     "UartBridge": Unit(
         "units/UartBridgeFast.v",
         tuple(
-            f"cocotb-tests/uart/test_uart.py::test_uart_bridge[{bench}]" for bench in ("bench_rules", "bench_faults")
+            f"cocotb-tests/uart/test_uart.py::test_uart_bridge[{bench}]" for bench in ("rules_cocotb", "faults_cocotb")
         ),
         "UartBridgeFast",
     ),

@@ -24,10 +24,10 @@ EXPERIMENTS = ["ns3", "reproduce", "findings", "reproduced"]
 # Pages of modules/, in the order in which a frame meets them; those not named follow by name.
 BLOCKS = {
     "Stages": ["core", "receive", "admission", "buffer", "transmit", "control"],
-    "Data path": ["ingress", "admit", "trim", "queues", "schedule", "shape", "release", "egress", "rewrite"]
+    "Data path": ["ingress", "arrival-decision", "head-drop", "queues", "scheduler", "shaper", "departure-decision", "egress", "rewrite"]
     + ["frame-closer"],
     "Policies": ["dt-ecn", "red", "ewma", "isred", "ared", "fn", "pie", "codel", "pi2", "compact", "lfsr"],
-    "Jumbo frames": ["unpack", "spacing", "transit", "merge", "pack"],
+    "Jumbo frames": ["jumbo-unpack", "spacing", "transit", "merge", "jumbo-pack"],
     "Host": ["csr", "counters", "trace", "uart", "pcie"],
     "Lines": ["mac-10g", "mac-1g", "si5324"],
     "Simulation": ["model"],

@@ -1,4 +1,4 @@
-"""The assembler refuses what the engine cannot carry out: a program for each message (`weir.compact.Faults`), and the
+"""The assembler refuses what the engine cannot carry out: a program for each message (`weir.policy.compact.Faults`), and the
 listings of what it takes."""
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ REFUSED = {
 @pytest.fixture(scope="module")
 def messages() -> dict[str, str]:
     command = ["mvn", "-q", "-B", "-f", str(ROOT / "hw" / "pom.xml"), "exec:exec", "-Dexec.executable=java"]
-    command.append("-Dexec.args=-Xss8m -cp %classpath weir.compact.Faults")
+    command.append("-Dexec.args=-Xss8m -cp %classpath weir.policy.compact.Faults")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return dict(re.findall(r"fault ([^:\n]+): (.*)", done.stdout))

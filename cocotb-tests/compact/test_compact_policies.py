@@ -20,4 +20,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES)
 def test_compact_policies(case: str) -> None:
-    run_bench("CompactPolicies", "bench_compact_policies", testcase=case, seeds=[1])
+    run_bench("CompactPolicies", "compact_policies_cocotb", testcase=case, seeds=[1])

@@ -17,19 +17,19 @@ from harness import run_bench
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("bench", ["frames", "drops", "cells", "policy", "reset", "egress", "trace", "front"])
 def test_core(bench: str) -> None:
-    run_bench("core", f"bench_{bench}", preset="small")
+    run_bench("core", f"{bench}_cocotb", preset="small")
 
 
 @pytest.mark.timeout(300)
 def test_core_without_red() -> None:
-    run_bench("core", "bench_tail", preset="tail")
+    run_bench("core", "tail_cocotb", preset="tail")
 
 
 @pytest.mark.timeout(300)
 def test_core_without_a_trace(tmp_path: Path) -> None:
     """It forwards as the preset tail does, which has one."""
     for name, unit, preset in (("traced", "core", "tail"), ("untraced", "CoreUntraced", None)):
-        run_bench(unit, "bench_untraced", preset=preset, env={"CORE_TOLD": tmp_path / name})
+        run_bench(unit, "untraced_cocotb", preset=preset, env={"CORE_TOLD": tmp_path / name})
     assert (tmp_path / "traced").read_text() == (tmp_path / "untraced").read_text()
 
 
@@ -50,7 +50,7 @@ def test_core_without_a_trace(tmp_path: Path) -> None:
 )
 def test_core_with_four_queues(bench: str, seed: int) -> None:
     end = time.monotonic() + int(os.environ.get("WEIR_SOAK", "0"))
-    run_bench("core", f"bench_{bench}", preset="ten-gig", seeds=[seed])
+    run_bench("core", f"{bench}_cocotb", preset="ten-gig", seeds=[seed])
     while time.monotonic() < end:
         seed += 1000
-        run_bench("core", f"bench_{bench}", preset="ten-gig", seeds=[seed])
+        run_bench("core", f"{bench}_cocotb", preset="ten-gig", seeds=[seed])

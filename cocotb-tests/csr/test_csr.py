@@ -16,7 +16,7 @@ UNITS = {
 
 
 @pytest.mark.parametrize("stall", [0, 0.6])
-@pytest.mark.parametrize("bench", ["csr_access", "csr_apply", "csr_bus"])
+@pytest.mark.parametrize("bench", ["csr_access_cocotb", "csr_apply_cocotb", "csr_bus_cocotb"])
 @pytest.mark.parametrize("unit", UNITS)
 def test_csr(unit: str, bench: str, stall: float) -> None:
     """Runs one bench on one build."""

@@ -28,7 +28,7 @@ DROP_TAIL, RED = 0, 1
 BYTES, PACKETS, FRAMES = range(3)
 INGRESS_OVERFLOW = 4
 
-# admit.md, Timing: r and g are the cycles of a request's s0 and of a grant
+# arrival-decision.md, Timing: r and g are the cycles of a request's s0 and of a grant
 SEES_LEAVE = 5
 SEES_REFUND = 14
 COMMIT = 12
@@ -41,7 +41,7 @@ UNDER_WAY, QUICK = 10, 8
 INTERVAL = 4
 # core.md: from s0 to where the queue is ready, with a verdict
 LINKED = 13
-# trim.md: a link or a departure counts for the limits from these cycles after its s0 or grant on
+# head-drop.md: a link or a departure counts for the limits from these cycles after its s0 or grant on
 OVER_LINK, OVER_LEAVE = 13, 4
 #: a queue that has been linked this much longer is ready for the scheduler without doubt
 SURELY = 8
@@ -112,7 +112,7 @@ def decided(r: Record) -> int:
 
 def quick(arrivals: Iterable[Record], defers: Container[int], under_way: Callable[[Record], int]) -> set[int]:
     """Numbers of the arrivals that the limits alone let pass, at once: RED's family (`defers`) decides about them
-    afterwards, and no decision is under way (admit.md). `under_way`: for how long one is, from s0."""
+    afterwards, and no decision is under way (arrival-decision.md). `under_way`: for how long one is, from s0."""
     found, until = set(), -1
     for r in arrivals:
         deferred = r.policy in defers and r.held_packets == 0
@@ -343,7 +343,7 @@ class Core:
         self, queues: int, descriptors: int, setups: Sequence[Setup], core: CoreSetup, seed: int | None,
         time_of: Callable[[int], int], verdict: int = 10,
     ) -> None:  # fmt: skip
-        """`verdict`: cycles from t0 to the verdict. admit.md says 10, RED or not; a build without RED was measured
+        """`verdict`: cycles from t0 to the verdict. arrival-decision.md says 10, RED or not; a build without RED was measured
         to take 5, and the refund and the link come as much earlier."""
         self.early = 10 - verdict
         self.queues, self.descriptors, self.core, self.time_of = queues, descriptors, core, time_of
@@ -599,7 +599,7 @@ class Core:
 
 
 class Order:
-    """Strict priority and DWRR (schedule.md). Within a few cycles of a link it is not certain whether a queue is ready,
+    """Strict priority and DWRR (scheduler.md). Within a few cycles of a link it is not certain whether a queue is ready,
     or was empty when a packet left: all states that may be are followed, and a grant has to fit one of them."""
 
     def __init__(self, queues: int, waiting: Sequence[deque[Record]], linked: Callable[[Record], int]) -> None:

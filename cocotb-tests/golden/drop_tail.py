@@ -1,4 +1,4 @@
-"""Drop-Tail: the policy accepts everything; the queue's hard limit does the rest (docs/modules/admit.md)."""
+"""Drop-Tail: the policy accepts everything; the queue's hard limit does the rest (docs/modules/arrival-decision.md)."""
 
 from __future__ import annotations
 

@@ -9,12 +9,12 @@ from harness import run_bench
 
 @pytest.mark.timeout(300)
 def test_ten_gigabit_mac() -> None:
-    run_bench("TenGigabitMac", "bench_xgmii", internals=["XgmiiTransmit.s_axis_t*", "XgmiiReceive.m_axis_t*"])
+    run_bench("TenGigabitMac", "xgmii_cocotb", internals=["XgmiiTransmit.s_axis_t*", "XgmiiReceive.m_axis_t*"])
 
 
 @pytest.mark.timeout(300)
 def test_gigabit_mac() -> None:
-    run_bench("GigabitMac", "bench_gmii", internals=["GmiiTransmit.s_axis_t*", "GmiiReceive.m_axis_t*"])
+    run_bench("GigabitMac", "gmii_cocotb", internals=["GmiiTransmit.s_axis_t*", "GmiiReceive.m_axis_t*"])
 
 
 @pytest.mark.timeout(300)
@@ -29,4 +29,4 @@ def test_gigabit_mac() -> None:
     ids=["RgmiiMacEcp5", "RgmiiMac7Series", "RgmiiMac7SeriesAligned", "RgmiiMac7SeriesShared"],
 )
 def test_rgmii_mac(unit: str, cells: str) -> None:
-    run_bench(unit, "bench_rgmii", internals=["GmiiTransmit.s_axis_t*", "GmiiReceive.m_axis_t*"], cells=cells)
+    run_bench(unit, "rgmii_cocotb", internals=["GmiiTransmit.s_axis_t*", "GmiiReceive.m_axis_t*"], cells=cells)

@@ -6,8 +6,8 @@ from harness import run_bench
 
 
 def test_output_queues() -> None:
-    run_bench("NetFpgaOutputQueues", "bench_output_queues", internals=["Widen*.collect_waiting"])
+    run_bench("NetFpgaOutputQueues", "output_queues_cocotb", internals=["AxisUpsizer*.collect_waiting"])
 
 
-def test_axi_lite_split() -> None:
-    run_bench("AxiLiteSplit", "bench_axi_lite_split", seeds=[1, 2])
+def test_axi_lite_demux() -> None:
+    run_bench("AxiLiteDemux", "axi_lite_demux_cocotb", seeds=[1, 2])

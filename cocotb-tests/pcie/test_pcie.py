@@ -6,8 +6,8 @@ from harness import run_bench
 
 
 def test_pcie_completer() -> None:
-    run_bench("PcieCompleter", "bench_pcie_completer")
+    run_bench("PcieCompleter", "pcie_completer_cocotb")
 
 
 def test_access_crossing() -> None:
-    run_bench("AccessCrossingUnit", "bench_access_crossing")
+    run_bench("AccessCrossingUnit", "access_crossing_cocotb")

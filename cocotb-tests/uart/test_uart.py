@@ -25,11 +25,11 @@ from fake_core import FakeCore, RegisterFile  # noqa: E402
 from lines import serial_line  # noqa: E402
 
 CLOCK_HZ, BAUD = 62_500_000, 4_000_000
-"""Of the unit ServedBump."""
+"""Of the unit UartBump."""
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("bench", ["bench_rules", "bench_faults"])
+@pytest.mark.parametrize("bench", ["rules_cocotb", "faults_cocotb"])
 def test_uart_bridge(bench: str) -> None:
     run_bench("UartBridgeFast", bench, env={"UART_FAST": 1})
 
@@ -80,7 +80,7 @@ def test_the_line_at_1_mbaud(tmp_path: Path) -> None:
     """A snapshot without histograms stays under 5 ms unless every counter is beyond 2^32."""
     asked, times = tmp_path / "snapshots.json", tmp_path / "times.json"
     asked.write_text(json.dumps(snapshots()))
-    run_bench("UartBridge", "bench_serial", env={"UART_FAST": 0, "UART_SNAPSHOTS": asked, "UART_TIMES": times})
+    run_bench("UartBridge", "serial_cocotb", env={"UART_FAST": 0, "UART_SNAPSHOTS": asked, "UART_TIMES": times})
     took = json.loads(times.read_text())
     for name, case in took.items():
         print(f"snapshot, {name}: {case['bytes']} bytes, {case['ms']} ms")
@@ -152,7 +152,7 @@ def test_the_model_of_the_page_and_the_server_in_software_agree(requests: list[t
 @contextmanager
 def rtl_line() -> Iterator[str]:
     """Two cores and their bridge behind a pseudo-terminal; its URI."""
-    program = build_program("ServedBump", Path(__file__).with_name("line.cpp"))
+    program = build_program("UartBump", Path(__file__).with_name("line.cpp"))
     with subprocess.Popen(
         [program, str(CLOCK_HZ), str(BAUD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as line:

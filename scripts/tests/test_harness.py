@@ -254,7 +254,7 @@ CASES = [t for t in sorted((harness.ROOT / "cocotb-tests").rglob("test_*.py")) i
 def test_every_test_of_a_bench_whose_cases_are_listed_is_started(starter: Path) -> None:
     """A test that its list does not name would pass for ever."""
     text = starter.read_text()
-    (bench,) = {*re.findall(r'run_bench\(\s*[\w"]+, "(bench_\w+)"', text)}
+    (bench,) = {*re.findall(r'run_bench\(\s*[\w"]+, "(\w+_cocotb)"', text)}
     tests = re.findall(r"^@cocotb.test\(.*\)\nasync def (\w+)", (starter.parent / f"{bench}.py").read_text(), re.M)
     assert tests and [test for test in tests if f'"{test}"' not in text] == []
 

@@ -157,11 +157,11 @@ def test_a_record_replaces_a_units_row_and_keeps_the_others(tmp_path: Path, monk
     page = tmp_path / "mutation.md"
     monkeypatch.setattr(mutate, "PAGE", page)
     page.write_text(
-        "# Faults\n\n| unit | b |\n|---|---|\n| Admit | 1 | 1 | 0 | 0 |\n| Store | 9 | 9 | 0 | 0 |\n\nEnd\n"
+        "# Faults\n\n| unit | b |\n|---|---|\n| ArrivalDecision | 1 | 1 | 0 | 0 |\n| CellWriter | 9 | 9 | 0 | 0 |\n\nEnd\n"
     )
-    mutate.record("Store", mutate.Score(15, 12, 1, ["one", "two"]))
+    mutate.record("CellWriter", mutate.Score(15, 12, 1, ["one", "two"]))
     mutate.record("Queues", mutate.Score(15, 15, 0, []))
     assert page.read_text() == (
-        "# Faults\n\n| unit | b |\n|---|---|\n| Admit | 1 | 1 | 0 | 0 |\n| Queues | 15 | 15 | 0 | 0 |\n"
-        "| Store | 15 | 12 | 1 | 2 |\n\nEnd\n"
+        "# Faults\n\n| unit | b |\n|---|---|\n| ArrivalDecision | 1 | 1 | 0 | 0 |\n| Queues | 15 | 15 | 0 | 0 |\n"
+        "| CellWriter | 15 | 12 | 1 | 2 |\n\nEnd\n"
     )

@@ -141,7 +141,7 @@ def test_more_than_a_tenth_lost_is_an_error(
         (["--preset", "tail", "--device", "LFE5U-45F", "--check"], 1, "timing.csv has no line for tail on LFE5U-45F"),
         (["--seeds", "0"], 2, "--seeds 0: 1 or more"),
         (["--device", "LFE5U-12F"], 2, "choose from LFE5U-25F, LFE5U-45F, LFE5U-85F"),
-        (["--unit", "Trim", "--record"], 2, "the record is of presets: no --record or --check with --unit"),
+        (["--unit", "HeadDrop", "--record"], 2, "the record is of presets: no --record or --check with --unit"),
     ],
     ids=["preset", "unit", "record", "seeds", "device", "recorded unit"],
 )

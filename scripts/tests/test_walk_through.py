@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "adding-a-policy.md").read_text()
-SHOWN = ("hw/src/main/scala/weir/aqm/DtEcn.scala", "hw/src/main/scala/weir/Policy.scala", "hw/src/main/scala/weir/Units.scala",
+SHOWN = ("hw/src/main/scala/weir/policy/DtEcn.scala", "hw/src/main/scala/weir/policy/Policy.scala", "hw/src/main/scala/weir/Units.scala",
          "cocotb-tests/golden/dt_ecn.py")  # fmt: skip
 
 

@@ -83,13 +83,13 @@ def lead(modules: set[str]) -> int:
 
 
 def queues(sources: Sequence[Path]) -> int:
-    """Queues of the core: Schedule has a bit for each."""
+    """Queues of the core: Scheduler has a bit for each."""
     for path in sources:
         if found := re.search(
-            r"^module \w*_Schedule \(\s*input\s+wire\s+\[(\d+):0]\s+strict,", path.read_text(), re.MULTILINE
+            r"^module \w*_Scheduler \(\s*input\s+wire\s+\[(\d+):0]\s+strict,", path.read_text(), re.MULTILINE
         ):
             return int(found[1]) + 1
-    raise BuildError(f"{sources[0].parent}: no Schedule is in it")
+    raise BuildError(f"{sources[0].parent}: no Scheduler is in it")
 
 
 def gates(header: Path) -> str:

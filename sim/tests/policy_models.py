@@ -31,7 +31,7 @@ from golden.red import DROP, MARK, Red
 NAMES = tuple(policy.name for policy in weir.policies())
 DROP_TAIL, RED, DT_ECN, ISRED, FN, ARED, PIE, CODEL, PI2 = range(9)
 
-#: cycles from s0 to the commit: fast policies, and FN (admit.md)
+#: cycles from s0 to the commit: fast policies, and FN (arrival-decision.md)
 FAST_COMMIT, SLOW_COMMIT = COMMIT, COMMIT + 10
 #: fn.md: a request reads its count at t12, after the commits up to t11
 FN_TAKES_COUNT = 12

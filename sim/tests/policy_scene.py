@@ -54,11 +54,11 @@ COPIES = 70
 #: StoredWords copies the words of a queue after its decisions have settled; the write of APPLY takes effect before
 #: `csr_write` returns
 SETTLES = 12
-#: admit.md: a request sees departures, refunds (by their commit) that are that much older, and all earlier requests
+#: arrival-decision.md: a request sees departures, refunds (by their commit) that are that much older, and all earlier requests
 SEES_LEAVE, SEES_COMMIT = 5, 2
 #: a grant's departure comes 3 cycles later (queues.md) and sees q as a request does; its record sees q 2 cycles later
 DEPARTS, RECORDS = 3, 5
-#: an arrival of a request is in q four cycles after its s0 (admit.md: it enters at t2, seen a cycle later), with a refund that comes two after it
+#: an arrival of a request is in q four cycles after its s0 (arrival-decision.md: it enters at t2, seen a cycle later), with a refund that comes two after it
 ENTERS, REFUNDED = 4, 2
 
 SIZES = (60, 64, 65, 128, 300, 590, 1000, 1514)
@@ -114,7 +114,7 @@ class Scene:
         self.core = Core(**({"egress": "mac"} | core))
         self.address = _addresses()
         device = self.core.device
-        #: cycles by which the verdicts of fast policies come earlier than in a build with RED, FN or jumbo frames (admit.md)
+        #: cycles by which the verdicts of fast policies come earlier than in a build with RED, FN or jumbo frames (arrival-decision.md)
         late = device.capabilities.features >> 17 & 1 or {"red", "fn"} & set(device.capabilities.policies)
         self.early = 0 if late else 5
         self.lfsr = Lfsr(seed)
@@ -471,7 +471,7 @@ class Check:
             else:
                 action, cause = model.departure(d, *asked)
                 expected = DROP if action == DROP else MARK if marked or action == MARK else 0
-                # one that was marked at arrival is not marked again (release.md)
+                # one that was marked at arrival is not marked again (departure-decision.md)
                 shown = 0 if marked and action == MARK else cause
                 same(
                     "action, cause, marked", (d.action, d.cause, d.marked), (expected, shown, marked or action == MARK)

@@ -134,7 +134,7 @@ def test_a_header_before_an_apply_decays_the_average_with_the_new_words(seed: in
 
 
 class Turns:
-    """When an arrival goes to its decision (admit.md, Timing), in cycles: RED in every queue, none merges."""
+    """When an arrival goes to its decision (arrival-decision.md, Timing), in cycles: RED in every queue, none merges."""
 
     def __init__(self) -> None:
         self.last = -99

@@ -20,9 +20,9 @@ MEASURED = (20, 24, 28, 46, 100)
 """inner lengths that a core is measured with"""
 FRAMES = 60
 IN_BATCH = 1024
-"""packets that wait before Admit at the end, and count as taken"""
+"""packets that wait before ArrivalDecision at the end, and count as taken"""
 LESS = {("transit", 20): 2 / 3}
-"""where Unpack falls behind, too, and both lose whole frames: the page says what is left"""
+"""where JumboUnpack falls behind, too, and both lose whole frames: the page says what is left"""
 
 
 def shape(length: int) -> tuple[int, float, int]:

@@ -2,7 +2,7 @@
 
 The simulation is arithmetic on what was sent: a decision follows the frame's last beat by a constant, the queue is a FIFO
 served by GCRA (ITU-T I.371), and an arrival is refused if it would take what is held above a limit. The constants are those of
-docs/modules/core.md, admit.md and shape.md, in cycles of 6.4 ns.
+docs/modules/core.md, arrival-decision.md and shaper.md, in cycles of 6.4 ns.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COST = Fraction(round(Fraction(8, 5) * 2**19), 2**19)
 INTERVAL = 4
 #: from a request to the earliest grant of its packet; a request sees the grants that are so much older
 LINKED, SEES_LEAVE = 14, 5
-#: shape.md, Timing: from a grant to the shaper's charge; from the cycle whose time allows a frame to its grant
+#: shaper.md, Timing: from a grant to the shaper's charge; from the cycle whose time allows a frame to its grant
 CHARGED, ALLOWED = 3, 4
 
 

@@ -127,7 +127,7 @@ def check(core: Core, frames: list[bytes], form: JumboFormat, limits: dict[int, 
         seq, queue, time = int(r["seq"]), int(r["queue"]), int(r["time_ns"])
         if r["kind"] == ARRIVAL:
             if r["action"] != DROP:
-                # what finds its queue empty may be linked with the limits' answer, if nothing merges there (admit.md)
+                # what finds its queue empty may be linked with the limits' answer, if nothing merges there (arrival-decision.md)
                 quick = QUICK if queue not in limits and r["q_packets"] == 0 else 0
                 events.append((cycle_of(time) + LINK + 10 * (queue in slow) - quick, 0, seq, r))
         elif r["kind"] == DEPARTURE:

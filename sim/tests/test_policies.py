@@ -312,7 +312,7 @@ def test_line_rate_of_minimum_frames_in_and_out(policy: str) -> None:
     assert lost == 0
     assert offered * WIRE_64 > 0.999 and sent * WIRE_64 < 1.001
     if drops:
-        # release.md: a dropped head costs an interval of grants at most, 7 cycles
+        # departure-decision.md: a dropped head costs an interval of grants at most, 7 cycles
         cost = (float(times[-1] - times[0]) - (len(times) - 1) * WIRE_64) / 6.4 / int(heads.sum())
         print(f"{policy}: {cost:.2f} cycles of the egress for each dropped head")
         assert cost <= 7
@@ -409,7 +409,7 @@ def test_a_burst_is_decided_every_four_cycles(policy: str) -> None:
 @pytest.mark.parametrize("policy", sorted(set(LINE) - {"fn"}))
 def test_a_burst_of_two_latencies_keeps_up_with_the_line(policy: str) -> None:
     """FN beside a fast policy, any mixture: a decision every 4 cycles; a fast arrival out of step waits up to 3 more, for
-    a slow commit that would be next to its own (admit.md)."""
+    a slow commit that would be next to its own (arrival-decision.md)."""
     rng = Random(policy)
     found: list[int] = []
     for seed in range(4):

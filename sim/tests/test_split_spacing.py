@@ -24,7 +24,7 @@ CYCLE_NS = 6.4
 
 
 def lateness_ns(lanes: int) -> float:
-    """The longest time from when a packet is due to when it goes: its lane's turn, a look, and Admit's interval."""
+    """The longest time from when a packet is due to when it goes: its lane's turn, a look, and ArrivalDecision's interval."""
     return (2 * lanes + 5 + 4) * CYCLE_NS
 
 

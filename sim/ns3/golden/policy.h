@@ -18,7 +18,7 @@ class PolicyModel {
   virtual void commit(uint32_t length, bool selected, bool dropped) = 0;
   /// Idle slots that an arrival to an empty queue finds after `idleNs` (0 for policies without an average).
   virtual uint32_t slotsAfter(uint64_t /*idleNs*/) const { return 0; }
-  /// Cycles from the request to its commit (admit.md).
+  /// Cycles from the request to its commit (arrival-decision.md).
   virtual unsigned commitAt() const { return 12; }
   /// A request counts commits of up to this many cycles after it.
   virtual unsigned takesCount() const { return 5; }

@@ -9,10 +9,10 @@ namespace weirsim::golden {
 namespace {
 
 constexpr uint64_t never = ~uint64_t{0};
-// Cycles, docs/modules/core.md and admit.md; found by measurement and held by the comparison of every record.
+// Cycles, docs/modules/core.md and arrival-decision.md; found by measurement and held by the comparison of every record.
 constexpr unsigned links = 1;       ///< commit to the link; what is granted from that cycle on may have been joined
 constexpr unsigned stores = 1;      ///< link to the write of what it links, before which a selection's writes give way
-constexpr unsigned shaped = 4;      ///< the shaper's time to grant (shape.md)
+constexpr unsigned shaped = 4;      ///< the shaper's time to grant (shaper.md)
 constexpr unsigned interval = 4;    ///< from request to request and from grant to grant
 constexpr unsigned egress = 11;     ///< grant to first beat
 constexpr unsigned charges = 1;     ///< last packet's departure to the shaper's charge for a jumbo frame

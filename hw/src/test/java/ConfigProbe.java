@@ -3,7 +3,7 @@ import java.lang.reflect.InvocationTargetException;
 import scala.collection.Iterator;
 import scala.collection.immutable.Set;
 import scala.collection.immutable.Set$;
-import weir.Policy;
+import weir.policy.Policy;
 import weir.WeirConfig;
 
 /** Says what WeirConfig answers: for each argument `field=value[,field=value…]`, a line `ok` or the error's message.
@@ -31,7 +31,7 @@ public class ConfigProbe {
   private static String uart(String numbers) {
     int[] n = java.util.Arrays.stream(numbers.split(",")).mapToInt(Integer::parseInt).toArray();
     try {
-      new weir.uart.UartConfig(n[0], n[1], n[2], n[3], n[4]);
+      new weir.board.uart.UartConfig(n[0], n[1], n[2], n[3], n[4]);
     } catch (IllegalArgumentException e) {
       return e.getMessage();
     }

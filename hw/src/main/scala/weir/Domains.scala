@@ -1,6 +1,6 @@
 package weir
-
 import spinal.core._
+import weir.common.ClockGate
 
 /** The clocks and resets of a core's stages, as domains. */
 class Domains extends Area {
@@ -14,5 +14,5 @@ class Domains extends Area {
   val path: ClockDomain = resetBy(pathReset)
   val ends: ClockDomain = resetBy(endReset)
   /** the clock of what works once a packet */
-  val packet = new Gate("packet")
+  val packet = new ClockGate("packet")
 }

@@ -1,5 +1,4 @@
 package weir
-
 import java.nio.file.{Files, Path, Paths, StandardCopyOption}
 import java.util.Arrays
 
@@ -11,7 +10,7 @@ import spinal.core._
   * weir.Generate <outDir> [preset…|units|<Unit>…|boards|<board>…|formal|reduced|description|all]
   *   <outDir>/<preset>/weir_<preset>.v   a whole core ('-' becomes '_' in file and module names)
   *   <outDir>/units/<Unit>.v             each unit of [[Units.all]]
-  *   <outDir>/boards/<board>/<board>.v   the top of each board of [[board.Boards]]
+  *   <outDir>/boards/<board>/<board>.v   the top of each board of [[weir.board.Boards]]
   *   <outDir>/formal/<Name>.sv           each property component of [[Units.formal]]
   *   <outDir>/reduced/<name>/weir_<name>.v   cores that leave policies out, of [[Reduced]]
   *   <outDir>/weir_*.{json,h,c,md,py}    registers, trace records and policies for software and people; written with
@@ -57,10 +56,10 @@ object Generate {
   }
 
   private def description(out: Path): Unit = {
-    csr.RegisterFiles.write(out.toFile)
-    csr.TraceFiles.write(out.toFile)
-    csr.PolicyFiles.write(out.toFile)
-    compact.Listing.write(out.resolve("compact"), compact.Programs())
+    control.registers.RegisterExport.write(out.toFile)
+    control.trace.TraceExport.write(out.toFile)
+    control.registers.PolicyExport.write(out.toFile)
+    policy.compact.Listing.write(out.resolve("compact"), policy.compact.Programs())
   }
 
   private def core(out: Path, c: WeirConfig): Unit = {

@@ -1,5 +1,4 @@
 package weir
-
 import scala.collection.mutable
 
 import spinal.core._

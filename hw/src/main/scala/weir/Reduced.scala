@@ -1,5 +1,7 @@
 package weir
 
+import weir.policy.Policy
+
 /** Cores that leave policies out, as a preset may: no presets themselves. A policy that another one
   * [[Policy.needs]] comes and goes with that.
   */

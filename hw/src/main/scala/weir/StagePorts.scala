@@ -1,18 +1,17 @@
 package weir
-
 import spinal.core._
 import spinal.lib._
-import weir.aqm.{DepartureVerdict, PolicyDeparture, QueueLeft}
-import weir.buffer._
-import weir.csr.{ConfigWrite, CoreConfig, MatchConfig, QueueConfig, RegisterPorts}
-import weir.jumbo.{FlowLane, Spacing}
-import weir.merge.{FlowLook, FlowTagWrite}
+import weir.admission.{FlowLane, Spacing}
+import weir.buffer.{Arrival, BacklogChange, CellRead, CellWrite, Chain, Departure, Fill, FlowLook, Grant, Leaving, Link}
+import weir.buffer.{PartialSelection, Reading, Rollback, Whole}
+import weir.control.registers.{ConfigWrite, CoreConfig, MatchConfig, QueueConfig, RegisterPorts}
+import weir.policy.{DepartureVerdict, PolicyDeparture, QueueLeft}
 
 /** What the host has set, the same for every stage. */
 case class Settings(c: WeirConfig) extends Bundle {
   val core = CoreConfig(c)
   val queues = Vec(QueueConfig(c), c.queues)
-  /** as [[weir.csr.RegisterPorts]] has them */
+  /** as [[weir.control.registers.RegisterPorts]] has them */
   val config = Flow(ConfigWrite(c))
   val copying = Bool()
   val apply, applied, clear = Bits(c.queues bits)
@@ -57,7 +56,7 @@ case class Settings(c: WeirConfig) extends Bundle {
 case class Activity(c: WeirConfig, deadlines: Int) extends Bundle {
   /** something moves */
   val busy = Bool()
-  /** what works once a packet is stirred: the clock `packet` ([[Gate]]) */
+  /** what works once a packet is stirred: the clock `packet` ([[ClockGate]]) */
   val stirs = Bool()
   /** when something happens without anything coming */
   val wake = Vec(Flow(c.time), deadlines)
@@ -73,8 +72,10 @@ object Activity {
   def transmit(c: WeirConfig): Activity = Activity(c, 1)
 }
 
-/** Cells for packets that arrive: [[weir.buffer.Store]] takes them from [[weir.buffer.FreeList]], and fills them. */
-case class CellTaking(c: WeirConfig) extends Bundle with IMasterSlave {
+/** Cells for packets that arrive: [[weir.receive.CellWriter]] takes them from [[weir.buffer.FreeList]], and fills
+  * them.
+  */
+case class CellAllocation(c: WeirConfig) extends Bundle with IMasterSlave {
   val cell = c.cellId
   val available, known, take = Bool()
   val rollback = Flow(Rollback(c))
@@ -101,7 +102,7 @@ case class Arrivals(c: WeirConfig) extends Bundle with IMasterSlave {
   }
 }
 
-/** What is told of arrivals out of jumbo frames: [[weir.buffer.Store]] says what each means. */
+/** What is told of arrivals out of jumbo frames: [[weir.receive.CellWriter]] says what each means. */
 case class JumboArrivals(c: WeirConfig) extends Bundle {
   val inner, commit, discard = Bool()
   val waitNs = UInt(Spacing.waitWidth bits)
@@ -111,7 +112,7 @@ case class JumboArrivals(c: WeirConfig) extends Bundle {
 }
 
 /** Decisions on their way to the queues, and what the queues show for the next ones. */
-case class Admitting(c: WeirConfig) extends Bundle with IMasterSlave {
+case class EnqueuePorts(c: WeirConfig) extends Bundle with IMasterSlave {
   val enter, refund = Flow(BacklogChange(c))
   /** `enter`, `refund`, one bit a queue */
   val enters, refunds = Bits(c.queues bits)
@@ -126,7 +127,7 @@ case class Admitting(c: WeirConfig) extends Bundle with IMasterSlave {
   val freeCells = UInt(c.cellWidth bits)
   /** a packet has left its queue */
   val left = Flow(QueueLeft(c))
-  val jumbo = c.jumbo generate JumboAdmitting(c)
+  val jumbo = c.jumbo generate JumboEnqueuePorts(c)
 
   override def asMaster(): Unit = {
     master(enter, refund, link, free, giveDescriptor)
@@ -137,11 +138,11 @@ case class Admitting(c: WeirConfig) extends Bundle with IMasterSlave {
   }
 }
 
-/** Of merging and of jumbo frames that stay together: to [[weir.merge.FlowGroups]] and [[weir.buffer.Partial]]. */
-case class JumboAdmitting(c: WeirConfig) extends Bundle with IMasterSlave {
+/** Of merging and of jumbo frames that stay together: to [[weir.buffer.FlowGroups]] and [[weir.buffer.PartialDrop]]. */
+case class JumboEnqueuePorts(c: WeirConfig) extends Bundle with IMasterSlave {
   val look = Flow(FlowLook(c))
   val selection = Flow(PartialSelection(c))
-  /** [[weir.buffer.Partial]] takes a selection; queues with jumbo frames that can pay for one */
+  /** [[weir.buffer.PartialDrop]] takes a selection; queues with jumbo frames that can pay for one */
   val room = Bool()
   val able = Bits(c.queues bits)
   /** not in use */
@@ -154,7 +155,7 @@ case class JumboAdmitting(c: WeirConfig) extends Bundle with IMasterSlave {
 }
 
 /** Policies that decide at departure. */
-case class DepartureDecisions(c: WeirConfig) extends Bundle with IMasterSlave {
+case class DeparturePolicyPorts(c: WeirConfig) extends Bundle with IMasterSlave {
   val asked = Vec(Flow(PolicyDeparture(c)), c.engines.size)
   val verdicts = Vec(Flow(DepartureVerdict(c)), c.engines.size)
   /** the engine that serves each queue, one bit each */
@@ -170,7 +171,7 @@ case class DepartureDecisions(c: WeirConfig) extends Bundle with IMasterSlave {
 }
 
 /** What waits, on its way to the line: heads of queues, and the cells of what was granted. */
-case class Departing(c: WeirConfig) extends Bundle with IMasterSlave {
+case class DequeuePorts(c: WeirConfig) extends Bundle with IMasterSlave {
   /** as [[weir.buffer.Queues]] has them */
   val grant = Flow(Grant(c))
   val hold = Bool()

@@ -1,6 +1,6 @@
 package weir
-
 import spinal.core._
+import weir.policy.Policy
 
 /** Everything that is generated and tested apart from a whole core. A new unit is one line here, that of a policy none. */
 object Units {
@@ -24,73 +24,74 @@ object Units {
 
   /** The policies' units as they are in a core, by the name of the engine; those of the RED family are below, each by itself. */
   private def engines: Seq[(String, () => Component)] =
-    for (engine <- Policy.all.flatMap(_.engine).distinct if engine != aqm.RedFamily)
-      yield engine.name.capitalize -> (() => aqm.Resting.unit(c, engine))
+    for (engine <- Policy.all.flatMap(_.engine).distinct if engine != policy.red.RedFamily)
+      yield engine.name.capitalize -> (() => policy.GatedEngine.unit(c, engine))
 
   /** Units with a bench in `cocotb-tests/`; the name is the file's and the top module's. */
   val all: Seq[(String, () => Component)] = Seq(
-    "CsrUnit" -> (() => new csr.CsrUnit(c)),
-    "CsrUnitFew" -> (() => new csr.CsrUnit(few)),
-    "CsrUnitUntraced" -> (() => new csr.CsrUnit(untraced)),
+    "CsrUnit" -> (() => new control.registers.CsrUnit(c)),
+    "CsrUnitFew" -> (() => new control.registers.CsrUnit(few)),
+    "CsrUnitUntraced" -> (() => new control.registers.CsrUnit(untraced)),
     "CoreUntraced" -> (() => new WeirCore(untraced)),
-    "Counters" -> (() => new csr.Counters(c)),
-    "TraceFifo" -> (() => new csr.TraceFifo(c)),
-    "TraceMerge" -> (() => new csr.TraceMerge(c)),
-    "Shape" -> (() => new egress.Shape(c)),
-    "Ingress" -> (() => new frame.Ingress(c)),
-    "Rewrite" -> (() => new frame.Rewrite(c)),
-    "FrameCloser" -> (() => new frame.FrameCloser(c)),
-    "Lfsr" -> (() => new aqm.Lfsr(c)),
-    "IdleDecay" -> (() => new aqm.IdleDecay(red)),
-    "Ewma" -> (() => new aqm.Ewma(red)),
-    "Red" -> (() => new aqm.Red(red)),
-    "RedPolicy" -> (() => new aqm.RedPolicy(red)),
-    "RedIsred" -> (() => new aqm.RedPolicy(red.copy(policies = red.policies + Policy.Isred))),
-    "RedAred" -> (() => new aqm.RedPolicy(red.copy(policies = red.policies + Policy.Ared))),
-    "RedFamily" -> (() => new aqm.RedPolicy(red.copy(policies = red.policies ++ Set(Policy.Isred, Policy.Ared)))),
-    "DropTail" -> (() => new aqm.DropTail(c)),
-    "CompactPolicies" -> (() => new compact.CompactPolicies(c.copy(policies = red.policies + Policy.DtEcn))),
+    "Counters" -> (() => new control.counters.Counters(c)),
+    "TraceFifo" -> (() => new control.trace.TraceFifo(c)),
+    "TraceMerge" -> (() => new control.trace.TraceMerge(c)),
+    "Shaper" -> (() => new transmit.Shaper(c)),
+    "Ingress" -> (() => new receive.Ingress(c)),
+    "Rewrite" -> (() => new transmit.Rewrite(c)),
+    "FrameCloser" -> (() => new transmit.FrameCloser(c)),
+    "Lfsr" -> (() => new admission.Lfsr(c)),
+    "IdleDecay" -> (() => new policy.red.IdleDecay(red)),
+    "Ewma" -> (() => new policy.red.Ewma(red)),
+    "Red" -> (() => new policy.red.Red(red)),
+    "RedPolicy" -> (() => new policy.red.RedPolicy(red)),
+    "RedIsred" -> (() => new policy.red.RedPolicy(red.copy(policies = red.policies + Policy.Isred))),
+    "RedAred" -> (() => new policy.red.RedPolicy(red.copy(policies = red.policies + Policy.Ared))),
+    "RedFamily" -> (() =>
+      new policy.red.RedPolicy(red.copy(policies = red.policies ++ Set(Policy.Isred, Policy.Ared)))),
+    "DropTail" -> (() => new policy.DropTail(c)),
+    "CompactPolicies" -> (() => new policy.compact.CompactPolicies(c.copy(policies = red.policies + Policy.DtEcn))),
     "FreeList" -> (() => new buffer.FreeList(c)),
-    "CellStore" -> (() => new buffer.CellStore(c)),
-    "Store" -> (() => new buffer.Store(c)),
-    "StorePlain" -> (() => new buffer.Store(c.copy(jumbo = false))),
-    "Batch" -> (() => new buffer.Batch(c)),
-    "Spacing" -> (() => new jumbo.Spacing(c)),
+    "CellRam" -> (() => new buffer.CellRam(c)),
+    "CellWriter" -> (() => new receive.CellWriter(c)),
+    "CellWriterPlain" -> (() => new receive.CellWriter(c.copy(jumbo = false))),
+    "CommitFifo" -> (() => new admission.CommitFifo(c)),
+    "Spacing" -> (() => new admission.Spacing(c)),
     "DescriptorPool" -> (() => new buffer.DescriptorPool(c)),
     "Backlog" -> (() => new buffer.Backlog(c)),
     "Queues" -> (() => new buffer.Queues(c)),
-    "Admit" -> (() => new aqm.Admit(c)),
-    "Schedule" -> (() => new egress.Schedule(c)),
-    "Trim" -> (() => new buffer.Trim(c)),
-    "Unpack" -> (() => new jumbo.Unpack(c)),
-    "Egress" -> (() => new egress.Egress(c)),
-    "Pack" -> (() => new jumbo.Pack(c)),
-    "FlowTable" -> (() => new merge.FlowTable(c)),
-    "FlowGroups" -> (() => new merge.FlowGroups(c)),
-    "Match" -> (() => new merge.Match(c)),
-    "Parking" -> (() => new merge.Parking(c)),
-    "TransitPatch" -> (() => new jumbo.TransitPatch(c)),
+    "ArrivalDecision" -> (() => new admission.ArrivalDecision(c)),
+    "Scheduler" -> (() => new transmit.Scheduler(c)),
+    "HeadDrop" -> (() => new buffer.HeadDrop(c)),
+    "JumboUnpack" -> (() => new receive.JumboUnpack(c)),
+    "Egress" -> (() => new transmit.Egress(c)),
+    "JumboPack" -> (() => new transmit.JumboPack(c)),
+    "FlowTable" -> (() => new receive.FlowTable(c)),
+    "FlowGroups" -> (() => new buffer.FlowGroups(c)),
+    "MatchLookup" -> (() => new receive.MatchLookup(c)),
+    "Parking" -> (() => new buffer.Parking(c)),
+    "TransitPatch" -> (() => new transmit.TransitPatch(c)),
     "JumboList" -> (() => new buffer.JumboList(c)),
-    "Partial" -> (() => new buffer.Partial(c)),
-    "Sums" -> (() => new egress.Sums(c)),
-    "MarkWords" -> (() => new frame.MarkWords(c)),
+    "PartialDrop" -> (() => new buffer.PartialDrop(c)),
+    "GroupAccumulator" -> (() => new transmit.GroupAccumulator(c)),
+    "MarkWords" -> (() => new transmit.MarkWords(c)),
     "TenGigabitMac" -> (() => new mac.TenGigabitMac),
     "GigabitMac" -> (() => new mac.GigabitMac),
     "RgmiiMacEcp5" -> (() => new board.RgmiiMacEcp5(rxTaps = 80, txTaps = 80)),
     "RgmiiMac7Series" -> (() => new board.RgmiiMac7Series(rxTaps = 12, referenceMhz = 200, shifted = true)),
     "RgmiiMac7SeriesAligned" -> (() => new board.RgmiiMac7Series(rxTaps = 0, referenceMhz = 200, shifted = false)),
     "RgmiiMac7SeriesShared" -> (() => new board.RgmiiMac7Series(rxTaps = 12, referenceMhz = 300, shifted = false, group = "bank_15", calibrates = false)),
-    "AxiLiteSplit" -> (() => new weir.netfpga.AxiLiteSplit(2, 5)),
-    "NetFpgaOutputQueues" -> (() => new weir.netfpga.NetFpgaOutputQueues(outputs)),
-    "PcieCompleter" -> (() => new pcie.PcieCompleter(19)),
-    "AccessCrossingUnit" -> (() => new pcie.AccessCrossingUnit(19, patienceWidth = 8)),
+    "AxiLiteDemux" -> (() => new board.netfpga.AxiLiteDemux(2, 5)),
+    "NetFpgaOutputQueues" -> (() => new board.netfpga.NetFpgaOutputQueues(outputs)),
+    "PcieCompleter" -> (() => new board.pcie.PcieCompleter(19)),
+    "AccessCrossingUnit" -> (() => new board.pcie.AccessCrossingUnit(19, patienceWidth = 8)),
     "Si5324Setup" -> (() => new board.Si5324Setup(clockHz = 4000000, bitHz = 50000, startCycles = 400, settleCycles = 300)),
     "SumeRegisters" -> (() => new board.SumeRegisters(4)),
     "NetFpgaSume" -> (() => new board.NetFpgaSume(sume, startCycles = 20, settleCycles = 20)),
-    "UartBridge" -> (() => new uart.UartBridge(uart.UartConfig(clockHz = 62500000))),
-    "UartBridgeFast" -> (() => new uart.UartBridge(
-      uart.UartConfig(clockHz = 62500000, baud = 7812500, cores = 2, requestBytes = 256, patience = 256))),
-    "ServedBump" -> (() => new board.ServedBump(board.Boards.versa.copy(queues = 4, descriptors = 1024), baud = 4000000))
+    "UartBridge" -> (() => new board.uart.UartBridge(board.uart.UartConfig(clockHz = 62500000))),
+    "UartBridgeFast" -> (() => new board.uart.UartBridge(
+      board.uart.UartConfig(clockHz = 62500000, baud = 7812500, cores = 2, requestBytes = 256, patience = 256))),
+    "UartBump" -> (() => new board.UartBump(board.Boards.versa.copy(queues = 4, descriptors = 1024), baud = 4000000))
   ) ++ engines
 
   /** Property components of `hw/formal/`; the name is the file's and the top module's. A `Leak` holds a fault. */
@@ -102,7 +103,7 @@ object Units {
       proof("DescriptorPool", new weir.formal.DescriptorPoolProperties(smallest, _)) ++
       proof("Queues", new weir.formal.QueuesProperties(tiny, _)) ++
       proof("RedCount", new weir.formal.RedCountProperties(tiny, _)) ++
-      proof("Shape", new weir.formal.ShapeProperties(c, _)) ++
+      proof("Shaper", new weir.formal.ShaperProperties(c, _)) ++
       proof("CounterBank", new weir.formal.CounterBankProperties(tiny, steps = false, _)) ++
       proof("CounterSteps", new weir.formal.CounterBankProperties(tiny, steps = true, _)) ++
       proof("TraceFifo", new weir.formal.TraceFifoProperties(smallest, _)) ++ Seq(
@@ -133,13 +134,14 @@ object Units {
         "RedRange" -> (() => new weir.formal.RedProperties(tiny, Some("range"))),
         "RedMark" -> (() => new weir.formal.RedProperties(tiny, Some("mark"))),
         "RedFew" -> (() => new weir.formal.RedProperties(tiny, Some("few"))),
-        "AdmitProperties" -> (() => new weir.formal.AdmitProperties(tiny, None)),
-        "AdmitRoom" -> (() => new weir.formal.AdmitProperties(tiny, Some("room"))),
-        "AdmitDescriptor" -> (() => new weir.formal.AdmitProperties(tiny, Some("descriptor"))),
-        "AdmitSpare" -> (() => new weir.formal.AdmitProperties(tiny, Some("spare"))),
-        "AdmitExempt" -> (() => new weir.formal.AdmitProperties(tiny, Some("exempt"))),
-        "AdmitGroupsProperties" -> (() => new weir.formal.AdmitGroupsProperties(asking, None)),
-        "AdmitGroupsComplete" -> (() => new weir.formal.AdmitGroupsProperties(asking, Some("complete"))),
+        "ArrivalDecisionProperties" -> (() => new weir.formal.ArrivalDecisionProperties(tiny, None)),
+        "ArrivalDecisionRoom" -> (() => new weir.formal.ArrivalDecisionProperties(tiny, Some("room"))),
+        "ArrivalDecisionDescriptor" -> (() => new weir.formal.ArrivalDecisionProperties(tiny, Some("descriptor"))),
+        "ArrivalDecisionSpare" -> (() => new weir.formal.ArrivalDecisionProperties(tiny, Some("spare"))),
+        "ArrivalDecisionExempt" -> (() => new weir.formal.ArrivalDecisionProperties(tiny, Some("exempt"))),
+        "ArrivalDecisionGroupsProperties" -> (() => new weir.formal.ArrivalDecisionGroupsProperties(asking, None)),
+        "ArrivalDecisionGroupsComplete" -> (() =>
+          new weir.formal.ArrivalDecisionGroupsProperties(asking, Some("complete"))),
         "RegisterMasterProperties" -> (() => new weir.formal.RegisterMasterProperties(None)),
         "RegisterMasterEarly" -> (() => new weir.formal.RegisterMasterProperties(Some("early"))),
         "RegisterMasterHasty" -> (() => new weir.formal.RegisterMasterProperties(Some("hasty"))),

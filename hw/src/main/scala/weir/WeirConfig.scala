@@ -1,6 +1,6 @@
 package weir
-
 import spinal.core._
+import weir.policy.{Policy, PolicyEngine}
 
 /** Everything that is fixed when Verilog is generated. All of it can be read back from register block 0.
   *
@@ -82,13 +82,14 @@ case class WeirConfig(
     */
   val flowNumberWidth = 30
   val groupNumberWidth = 30
-  /** number of an arrival among those that may wait between Store and the decision */
+  /** number of an arrival among those that may wait between CellWriter and the decision */
   val flowIndexWidth = 11
   /** packets of a group: at most 448 */
   val memberWidth = 9
   /** cells of a group: a jumbo frame in transit has at most 383 packets, of a cell each, and its header's cells */
   val groupCellWidth: Int = if (jumbo) 10 else 8
-  /** A verdict reaches Admit this many cycles after its request: of a policy that answers within the decision latency
+  /** A verdict reaches ArrivalDecision this many cycles after its request: of a policy that answers within the
+    * decision latency
     * of the RED family, and of the others. Every policy of a class is awaited for the same time. A packet's flow is known
     * before the end of it. Beside slow policies it is 10, not a multiple of four less than theirs: commits of arrivals four cycles
     * apart never meet.

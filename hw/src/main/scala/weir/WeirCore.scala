@@ -1,9 +1,14 @@
 package weir
-
 import spinal.core._
 import spinal.lib._
+import weir.admission.Admission
 import weir.axis.{Axis, AxisBeat}
-import weir.csr._
+import weir.buffer.Buffer
+import weir.control.Control
+import weir.control.registers.{AxiLitePort, RegisterMap}
+import weir.control.trace.TraceRecord
+import weir.receive.Receive
+import weir.transmit.Transmit
 
 /** One core: one ingress stream, one egress stream, `c.queues` queues (docs/architecture.md).
   *
@@ -59,22 +64,22 @@ class WeirCore(c: WeirConfig) extends Component {
   io.m_axis << transmit.io.m_axis
 
   // what is shown
-  val shown = control.io.shown
-  shown.ingress := receive.io.event
-  shown.arrival := admission.io.event
-  shown.departure := transmit.io.event
-  shown.buffer := buffer.io.shows
-  shown.averages := admission.io.averages
-  shown.spaced := admission.io.spaced
-  shown.throttled := transmit.io.throttled
-  shown.arrivalRecord := admission.io.record
-  shown.arrivalRecorded := admission.io.recorded
-  shown.ticks := admission.io.ticks
-  if (c.trace) shown.departureRecord := transmit.io.record
+  val telemetry = control.io.telemetry
+  telemetry.ingress := receive.io.event
+  telemetry.arrival := admission.io.event
+  telemetry.departure := transmit.io.event
+  telemetry.buffer := buffer.io.status
+  telemetry.averages := admission.io.averages
+  telemetry.spaced := admission.io.spaced
+  telemetry.throttled := transmit.io.throttled
+  telemetry.arrivalRecord := admission.io.record
+  telemetry.arrivalRecorded := admission.io.recorded
+  telemetry.ticks := admission.io.ticks
+  if (c.trace) telemetry.departureRecord := transmit.io.record
   if (c.jumbo) {
     buffer.io.tag << receive.io.tag
-    shown.jumboOut := transmit.io.sent
-    shown.hurried := admission.io.hurried
+    telemetry.jumboOut := transmit.io.sent
+    telemetry.hurried := admission.io.hurried
   }
 
   // what is going on

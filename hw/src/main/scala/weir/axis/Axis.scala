@@ -1,5 +1,4 @@
 package weir.axis
-
 import spinal.core._
 import spinal.lib._
 

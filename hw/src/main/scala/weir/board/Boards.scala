@@ -1,8 +1,8 @@
 package weir.board
-
 import spinal.core._
-import weir.{Policy, WeirConfig}
-import weir.netfpga.NetFpgaOutputQueues
+import weir.WeirConfig
+import weir.board.netfpga.NetFpgaOutputQueues
+import weir.policy.Policy
 
 /** The tops of `fpga-boards/` and the module for NetFPGA; the name is the folder's, and the file's and the module's with `_` for `-`. */
 object Boards {

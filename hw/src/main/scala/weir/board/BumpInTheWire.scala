@@ -1,10 +1,9 @@
 package weir.board
-
 import spinal.core._
 import spinal.lib._
 import weir.{WeirConfig, WeirCore}
 import weir.axis.AxisBeat
-import weir.csr.{AxiLitePort, RegisterMap}
+import weir.control.registers.{AxiLitePort, RegisterMap}
 
 /** Two cores between two ports: what port 0 receives leaves through core 0 and port 1, and the other way round.
   *

@@ -1,5 +1,4 @@
 package weir.board
-
 import spinal.core._
 import weir.WeirConfig
 
@@ -21,11 +20,11 @@ class Colorlight5a75b(c: WeirConfig) extends Component {
   val clocks = new BoardClocks(Colorlight5a75b.pll, clk25, release = True)
 
   /** The level of the bypass, switched when the button goes down. */
-  val switch = clocks.core(new Button(!button_n) {
+  val switch = clocks.core(new Debouncer(!button_n) {
     val bypass = RegInit(False)
     when(press)(bypass := !bypass)
   })
-  val design = new TwoPorts(c, clocks, Seq(eth0, eth1), switch.bypass, SerialLine(button_n, uart_txd, baud = 115200), rxTaps = 80, txTaps = 0)
+  val design = new RgmiiBump(c, clocks, Seq(eth0, eth1), switch.bypass, SerialLine(button_n, uart_txd, baud = 115200), rxTaps = 80, txTaps = 0)
   led_n := !(switch.bypass ? design.lights.heart(23) | design.lights.heart(25))
 }
 

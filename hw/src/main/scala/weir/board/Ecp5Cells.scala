@@ -1,5 +1,4 @@
 package weir.board
-
 import spinal.core._
 
 /** Cells of Lattice's ECP5 (sysIO and sysCLOCK usage guides, FPGA-TN-02032 and FPGA-TN-02200). Their models for simulation

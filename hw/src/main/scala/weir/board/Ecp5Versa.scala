@@ -1,9 +1,8 @@
 package weir.board
-
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.uart.UartPins
+import weir.board.uart.UartPins
 
 /** Lattice ECP5 Versa (LFE5UM5G-45F speed 8): 100 MHz, two 88E1512.
   *
@@ -29,7 +28,7 @@ class Ecp5Versa(c: WeirConfig) extends Component {
   }
   eth0_rst_n := start.done
   eth1_rst_n := start.done
-  val design = new TwoPorts(c, clocks, Seq(eth0, eth1), start.around, SerialLine(uart.rxd, uart.txd, baud = 1000000), rxTaps = 0, txTaps = 0)
+  val design = new RgmiiBump(c, clocks, Seq(eth0, eth1), start.around, SerialLine(uart.rxd, uart.txd, baud = 1000000), rxTaps = 0, txTaps = 0)
 
   private val lights = design.lights
   private val shown = Seq(lights.heart(25), start.around) ++

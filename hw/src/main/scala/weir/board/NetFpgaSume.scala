@@ -1,11 +1,10 @@
 package weir.board
-
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
+import weir.board.netfpga.AxiLiteDemux
+import weir.board.pcie.{AccessCrossing, PcieCompleter}
 import weir.mac.TenGigabitMac
-import weir.netfpga.AxiLiteSplit
-import weir.pcie.{AccessCrossing, PcieCompleter}
 
 /** Pins of an SFP+ cage: the lanes, the module's signals (without a module they are pulled high), two LEDs. */
 case class SfpPins() extends Bundle {
@@ -146,7 +145,7 @@ class NetFpgaSume(c: WeirConfig, startCycles: Int = 2500000, settleCycles: Int =
       bump
     }
 
-    val switch = new Button(btn(1))
+    val switch = new Debouncer(btn(1))
     registers.io.toggle := switch.press
 
     /** traffic is seen for about 0.1 s */
@@ -156,9 +155,9 @@ class NetFpgaSume(c: WeirConfig, startCycles: Int = 2500000, settleCycles: Int =
     }
     led(1) := registers.io.bypass.orR
 
-    val split = new AxiLiteSplit(blocks = ports + 1, own = 0)
-    for (n <- 0 until ports) bumps(n / 2).io.csr(n % 2) <> split.io.down(n)
-    registers.io.csr <> split.io.down(ports)
+    val demux = new AxiLiteDemux(blocks = ports + 1, own = 0)
+    for (n <- 0 until ports) bumps(n / 2).io.csr(n % 2) <> demux.io.down(n)
+    registers.io.csr <> demux.io.down(ports)
   }
 
   /** The host's side. */
@@ -179,7 +178,7 @@ class NetFpgaSume(c: WeirConfig, startCycles: Int = 2500000, settleCycles: Int =
     val clock = ClockDomain(block.user_clk, block.user_reset,
       config = ClockDomainConfig(resetKind = SYNC, resetActiveLevel = HIGH))
     val host = new ClockingArea(clock) {
-      private val width = AxiLiteSplit.addressWidth(ports + 1)
+      private val width = AxiLiteDemux.addressWidth(ports + 1)
       val completer = new PcieCompleter(width)
       completer.cq.valid := block.m_axis_cq_tvalid
       completer.cq.tdata := block.m_axis_cq_tdata
@@ -196,7 +195,7 @@ class NetFpgaSume(c: WeirConfig, startCycles: Int = 2500000, settleCycles: Int =
       /** 16 µs: the host waits for 50 µs or more */
       val crossing = new AccessCrossing(width, patienceWidth = 12, core)
       crossing.access <> completer.access
-      path.split.io.up <> crossing.axi
+      path.demux.io.up <> crossing.axi
     }
   }
 }

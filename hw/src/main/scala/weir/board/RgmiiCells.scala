@@ -1,5 +1,4 @@
 package weir.board
-
 import spinal.core._
 
 /** The cells of a device at the pins of an RGMII; [[RgmiiPort]] takes one of these as its parameter.

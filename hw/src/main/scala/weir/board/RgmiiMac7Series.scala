@@ -1,5 +1,4 @@
 package weir.board
-
 import spinal.core._
 
 /** [[RgmiiMac]] at the pins of a 7-series device.

@@ -1,5 +1,4 @@
 package weir.board
-
 import spinal.core._
 import weir.mac.GmiiByte
 

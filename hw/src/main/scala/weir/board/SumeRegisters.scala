@@ -1,8 +1,7 @@
 package weir.board
-
 import spinal.core._
 import spinal.lib._
-import weir.csr.{AxiLiteFront, AxiLitePort, RegisterMap}
+import weir.control.registers.{AxiLiteFront, AxiLitePort, RegisterMap}
 import weir.mac.MacStatistics
 
 /** A port of the board as its registers show it. */

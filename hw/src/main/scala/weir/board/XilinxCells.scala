@@ -1,8 +1,7 @@
 package weir.board
-
 import spinal.core._
+import weir.board.pcie.PcieBeat
 import weir.mac.XgmiiWord
-import weir.pcie.PcieBeat
 
 /** Cells of Xilinx's 7 series (UG953) and cores that come with Vivado without a fee; `fpga-boards/netfpga-sume/ip.tcl` makes the cores.
   *

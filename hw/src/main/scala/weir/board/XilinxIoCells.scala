@@ -1,5 +1,4 @@
 package weir.board
-
 import spinal.core._
 
 /** Cells at the pins of Xilinx's 7 series (UG471, UG953). Models for simulation are in `cocotb-tests/models/xilinx_cells.v`. */

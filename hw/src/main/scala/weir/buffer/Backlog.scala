@@ -1,9 +1,8 @@
 package weir.buffer
-
 import spinal.core._
 import spinal.lib._
-import weir.aqm.CarrySave
 import weir.WeirConfig
+import weir.common.CarrySave
 
 /** What a packet adds to its queue or takes from it. */
 case class BacklogChange(c: WeirConfig) extends Bundle {
@@ -135,7 +134,7 @@ class Backlog(c: WeirConfig) extends Component {
   io.held := held
 
   val grouped = c.jumbo generate new Area {
-    /** in all queues, by what they have changed by: their counts are near to Admit.
+    /** in all queues, by what they have changed by: their counts are near to ArrivalDecision.
       * That they agree is the bench's to show: with these sums the proof takes a quarter of an hour.
       */
     val frames = Reg(UInt(c.countWidth bits)) init 0

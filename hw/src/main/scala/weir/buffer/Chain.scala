@@ -1,8 +1,7 @@
 package weir.buffer
-
 import spinal.core._
 import weir.WeirConfig
-import weir.frame.FrameMeta
+import weir.receive.FrameMeta
 
 /** A chain of cells, linked from `first` to `last` through the next-RAM. */
 case class Chain(c: WeirConfig) extends Bundle {
@@ -18,7 +17,7 @@ case class Rollback(c: WeirConfig) extends Bundle {
   val cells = UInt(c.cellWidth bits)
 }
 
-/** A good frame in the buffer, on its way to Admit. */
+/** A good frame in the buffer, on its way to ArrivalDecision. */
 case class Arrival(c: WeirConfig) extends Bundle {
   val meta = FrameMeta(c)
   val chain = Chain(c)

@@ -1,5 +1,4 @@
 package weir.buffer
-
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig

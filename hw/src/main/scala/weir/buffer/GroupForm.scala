@@ -1,9 +1,9 @@
 package weir.buffer
-
 import spinal.core._
 import spinal.lib._
-import weir.{Steps, WeirConfig}
-import weir.aqm.{Cause, Ecn}
+import weir.WeirConfig
+import weir.common.ValidPipeline
+import weir.policy.{Cause, Ecn}
 
 /** What [[Queues]] makes of a group: drives `others`, `walking`, and what of a departure depends on its group. */
 abstract class GroupForm extends Area
@@ -28,7 +28,7 @@ class SinglePackets(c: WeirConfig, queues: Queues) extends GroupForm {
   departure.group := GroupSize.single(c, departure.descriptor)
 }
 
-/** Of groups that wait: [[Partial]] looks at them, drops packets out of them, and tells what they have become. */
+/** Of groups that wait: [[PartialDrop]] looks at them, drops packets out of them, and tells what they have become. */
 case class GroupPorts(c: WeirConfig) extends Bundle with IMasterSlave {
   /** a packet that is dropped, or a look: not within four cycles of a grant or of each other, nor while `walking` */
   val step = Flow(PartialStep(c))
@@ -137,7 +137,7 @@ class PacketGroups(c: WeirConfig, queues: Queues) extends GroupForm {
     when(first)(walk.left := size.transit ? size.packets | (size.packets - 1))
   }
   /** what follows from a group's last departure has to be known before the next grant's */
-  private val after = new Steps(walk.active, 2)
+  private val after = new ValidPipeline(walk.active, 2)
   queues.io.walking := walk.active || after.passed.orR
 
   /** packets of the group that are to be marked as they depart */

@@ -1,9 +1,9 @@
 package weir.buffer
-
 import spinal.core._
 import spinal.lib._
-import weir.{Steps, WeirConfig}
-import weir.aqm.{Cause, Ecn}
+import weir.WeirConfig
+import weir.common.ValidPipeline
+import weir.policy.{Cause, Ecn}
 
 /** A packet that comes to its queue. */
 case class Link(c: WeirConfig) extends Bundle {
@@ -71,7 +71,7 @@ case class Departure(c: WeirConfig) extends Bundle {
   val grantNs = c.time
   /** the packet is to be discarded */
   val discard = Bool()
-  /** why: [[weir.aqm.Cause]] */
+  /** why: [[weir.policy.Cause]] */
   val cause = UInt(3 bits)
   /** the grant was one to send, and it is the policy that discards the packet */
   val refused = Bool()
@@ -88,7 +88,7 @@ case class Departure(c: WeirConfig) extends Bundle {
 /** What the scheduler grants. */
 case class Grant(c: WeirConfig) extends Bundle {
   val queue = c.queueId
-  /** not to be sent, and why: [[weir.aqm.Cause]] */
+  /** not to be sent, and why: [[weir.policy.Cause]] */
   val discard = Bool()
   val cause = UInt(3 bits)
 }
@@ -171,10 +171,10 @@ class Queues(c: WeirConfig) extends Component {
     val several = Bool()
     val starts = io.grant.valid || others.starts || others.stepped
     /** step n is the n-th cycle after it; what is below is one cycle older than its number */
-    val valid = new Steps(starts, 3)
+    val valid = new ValidPipeline(starts, 3)
     /** the cycle after a grant: which queue it is has then come from the scheduler, and the lists follow */
     val taken = RegNext(io.grant.valid) init False
-    val loads = new Steps(taken && several, 2)
+    val loads = new ValidPipeline(taken && several, 2)
     val first = Vec.fill(3)(Bool())
     val queue = Vec.fill(3)(Reg(c.queueId))
     val discard = Vec.fill(3)(Reg(Bool()))

@@ -1,9 +1,8 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
-import weir.csr.{AxiLiteFront, AxiLitePort, RegisterMap}
+import weir.control.registers.{AxiLiteFront, AxiLitePort, RegisterMap}
 
 /** AxiLiteFront keeps the rules of AXI4-Lite, has one access at a time on the bus, which stands still until it is
   * answered, passes on what the host asked and answers what the bus answered. It never hangs if the bus answers

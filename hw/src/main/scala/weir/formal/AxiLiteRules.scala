@@ -1,9 +1,8 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
-import weir.csr.AxiLitePort
+import weir.control.registers.AxiLitePort
 
 /** The rules of AXI4-Lite for a slave: responses stand still until they are taken; each answers one request, and none
   * comes before its request; each comes within `patience` cycles once the response before it has been taken. Nothing is

@@ -1,11 +1,10 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.PerQueue
 import weir.buffer.{Backlog, BacklogChange}
+import weir.common.PerQueue
 
 /** A queue's fill is what entered a cycle ago less what was refunded or left two cycles ago, in bytes, packets and cells, and in frames,
   * of which a packet that joined a group is none; `emptied`

@@ -1,10 +1,9 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.csr.{CounterBank, CounterUpdate}
+import weir.control.counters.{CounterBank, CounterUpdate}
 
 /** No event is lost, none counted twice, whatever snapshots and clears come: a copied counter that is read is the sum of
   * its events up to the snapshot. A counter in the RAM is only ever added to, by what was asked, or zeroed by a clear.

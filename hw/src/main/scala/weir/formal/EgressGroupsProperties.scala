@@ -1,17 +1,17 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.egress.{Egress, GroupFrames}
+import weir.transmit.GroupFrames
 
-/** Egress of a core with jumbo frames: its FIFOs never overflow, whatever Pack does; every chain is freed once; what Pack gets is
-  * each frame's description once and the words of its packets, and when all of it has left nothing is kept.
+/** Egress of a core with jumbo frames: its FIFOs never overflow, whatever JumboPack does; every chain is freed once;
+  * what JumboPack gets is each frame's description once and the words of its packets, and when all of it has left
+  * nothing is kept.
   *
   * The environment is that of [[EgressInputs]]: grants while there is room and no group departs, four or more cycles apart; a group's one to
   * three packets depart three cycles later, four or more apart, six behind a group; a policy may refuse all, and any packet of a group but the
-  * last that is left may be discarded. Pack takes a frame, then its words.
+  * last that is left may be discarded. JumboPack takes a frame, then its words.
   *
   * @param longest bytes of a packet at most
   * @param leak    None, or `credit`: reads take none; or `twice`: what is discarded is read too
@@ -77,7 +77,7 @@ class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String])
   departure.last.removeAssignments() := group.last
   departure.descriptor.removeAssignments() := descriptor
 
-  /** Pack: a frame, then the words of its packets. */
+  /** JumboPack: a frame, then the words of its packets. */
   val pack = new Area {
     val packets = Reg(UInt(9 bits)) init 0
     val open = RegInit(False)
@@ -101,7 +101,7 @@ class EgressGroupsProperties(c: WeirConfig, longest: Int, leak: Option[String])
   val fits = Seq(dut.fifo.io.push, form.groups.io.push, dut.freeing.discarded.io.push, dut.freeing.finished.io.push)
     .map(s => (s.valid.pull(), s.ready.pull()))
   val pending = dut.pending.count.pull()
-  /** packets that are to be read, from departure to the end of their words at Pack */
+  /** packets that are to be read, from departure to the end of their words at JumboPack */
   val unread = Reg(UInt(4 bits)) init 0
   unread := unread + (departure.valid && !departure.discard).asUInt - (pack.word.fire && pack.word.last).asUInt
   val chains = new Chains

@@ -1,10 +1,9 @@
 package weir.formal
-
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
 import weir.buffer.Descriptor
-import weir.egress.Egress
+import weir.transmit.Egress
 
 /** Egress, small where it has jumbo frames, or with one of the faults that proofs of it must find. */
 private class LeakyEgress(c: WeirConfig, leak: Option[String]) extends Egress(c, frames = 4, packets = 8) {

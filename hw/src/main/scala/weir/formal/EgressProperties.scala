@@ -1,10 +1,9 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.egress.{Egress, PacketFrames}
+import weir.transmit.PacketFrames
 
 /** Egress never overflows its FIFOs, never lets a frame run dry, whatever the sink does, and frees every chain once.
   * The environment is that of [[EgressInputs]]: grants while there is room, four or more cycles apart, and the departure three

@@ -1,11 +1,10 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
 import weir.axis.AxisBeat
-import weir.frame.FrameCloser
+import weir.transmit.FrameCloser
 
 /** The MAC sees AXI4-Stream, and after a reset at any time the frame that it has begun is ended by one bad beat; else
   * it gets the source's beats, in order, none lost, none doubled.

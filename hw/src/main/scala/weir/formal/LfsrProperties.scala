@@ -1,9 +1,8 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import weir.WeirConfig
-import weir.aqm.Lfsr
+import weir.admission.Lfsr
 
 /** The state of the random source is never zero, whatever seeds are loaded and draws taken.
   *

@@ -1,11 +1,10 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.Cause
-import weir.buffer._
+import weir.buffer.{Append, Grant, GroupSize, Link, PacketGroups, Queues}
+import weir.policy.Cause
 
 /** Groups of several packets, and packets that are dropped out of groups that wait: each packet that was linked leaves once, with
   * its own descriptor, behind those that were linked to its group before it; with its group's last departure no packet of it is left,
@@ -13,8 +12,9 @@ import weir.buffer._
   * departs without it.
   *
   * The environment merges packets into groups that wait (of flows, put at once, and of classes, put later), links jumbo frames in transit
-  * behind their headers, grants what is ready, and does what [[Partial]] does in any of its slots: it looks at a whole jumbo frame, drops
-  * packets from its front, and writes it back; meanwhile it keeps grants from the queue at whose head that is.
+  * behind their headers, grants what is ready, and does what [[PartialDrop]] does in any of its slots: it looks at a
+  * whole jumbo frame, drops packets from its front, and writes it back; meanwhile it keeps grants from the queue at
+  * whose head that is.
   *
   * @param begun a jumbo frame of two packets waits in queue 0 from the fourth cycle on; one descriptor is left for what comes, and nothing is held
   * @param leak `twice`: what is written back begins with a packet that was dropped; `lost`: a group departs up to its last packet but one
@@ -108,7 +108,7 @@ class QueueGroupsProperties(c: WeirConfig, begun: Boolean, leak: Option[String])
   val free = pause === 0 && !dut.io.walking
   val step = dut.io.groups.step
 
-  /** What Partial does; it sees what the queues show. */
+  /** What PartialDrop does; it sees what the queues show. */
   val partial = new Area {
     val idle = RegInit(True)
     val looking, dropping, waits, ending = RegInit(False)

@@ -1,10 +1,10 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.aqm.{PerQueue, PolicyCommit, PolicyRequest, RedCount}
+import weir.policy.{PolicyCommit, PolicyRequest}
+import weir.policy.red.RedCount
 
 /** The count is that of docs/modules/red.md, Count, as a model without candidates keeps it: a request takes its count at
   * t4, after the commits up to then; a commit that restarts leaves the younger requests that have taken theirs. What

@@ -1,11 +1,12 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
-import weir.{Policy, WeirConfig}
-import weir.aqm._
-import weir.csr.ConfigWrite
+import weir.WeirConfig
+import weir.common.Fixed
+import weir.control.registers.ConfigWrite
+import weir.policy.{Action, Cause, Ecn, Policy, PolicyCommit, PolicyRequest}
+import weir.policy.red.Red
 
 /** Whatever the registers hold, the averages are and the commits say: a probability is within [0, 1], 0 outside the
   * band and one in the forced region; a selection is forced there and early only in the band, never with a probability

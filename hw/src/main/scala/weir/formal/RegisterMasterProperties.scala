@@ -1,10 +1,9 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
-import weir.csr.RegisterMap
-import weir.uart.{Access, RegisterMaster, UartConfig}
+import weir.board.uart.{Access, RegisterMaster, UartConfig}
+import weir.control.registers.RegisterMap
 
 /** RegisterMaster keeps the rules of an AXI4-Lite master: what it offers stands still until it is taken; one request at a
   * time; nothing is asked again before its response. An access ends within its patience, with what was answered to it and not to

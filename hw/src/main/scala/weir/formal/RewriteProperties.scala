@@ -1,10 +1,10 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.frame.{IpVersion, Rewrite, RewriteBeat}
+import weir.receive.IpVersion
+import weir.transmit.{Rewrite, RewriteBeat}
 
 /** Rewrite keeps the rules of AXI4-Stream, opens no gap inside a frame, loses and doubles no beat, and leaves frames
   * that are not to be marked as they are.

@@ -1,8 +1,7 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
-import weir.aqm.ShiftSaturate
+import weir.common.ShiftSaturate
 
 /** `ShiftSaturate` is `min(value >> exponent, 2^bits − 1)`, for every value and every exponent.
   *

@@ -1,10 +1,9 @@
 package weir.formal
-
 import spinal.core._
 import spinal.core.formal._
 import spinal.lib._
 import weir.WeirConfig
-import weir.csr.{TraceFifo, TraceRecord}
+import weir.control.trace.{TraceFifo, TraceRecord}
 
 /** The trace FIFO never holds more than its depth, never counts below zero, never writes where an unread record
   * stands, and gives what it took, in order; a record that it does not take is reported as lost.

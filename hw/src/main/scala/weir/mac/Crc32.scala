@@ -1,5 +1,4 @@
 package weir.mac
-
 import spinal.core._
 
 /** CRC-32 of IEEE 802.3 (3.2.9) as linear maps. The state is the register of the bitwise form that shifts right, lowest

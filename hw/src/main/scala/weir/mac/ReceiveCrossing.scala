@@ -1,5 +1,4 @@
 package weir.mac
-
 import spinal.core._
 import spinal.lib._
 import weir.axis.AxisBeat
