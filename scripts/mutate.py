@@ -67,7 +67,10 @@ UNITS = {
     "FlowTable": Unit("units/FlowTable.v", ("cocotb-tests/flow_table/test_flow_table.py::test_flow_table",)),
     "FlowGroups": Unit("units/FlowGroups.v", ("cocotb-tests/flow_groups/test_flow_groups.py::test_flow_groups",)),
     "Parking": Unit("units/Parking.v", ("cocotb-tests/parking/test_parking.py::test_parking",)),
-    "GroupAccumulator": Unit("units/GroupAccumulator.v", ("cocotb-tests/group_accumulator/test_group_accumulator.py::test_group_accumulator",)),
+    "GroupAccumulator": Unit(
+        "units/GroupAccumulator.v",
+        ("cocotb-tests/group_accumulator/test_group_accumulator.py::test_group_accumulator",),
+    ),
     "JumboUnpack": Unit(
         "units/JumboUnpack.v",
         tuple(
@@ -79,7 +82,9 @@ UNITS = {
     "AxiLiteDemux": Unit("units/AxiLiteDemux.v", ("cocotb-tests/netfpga/test_netfpga.py::test_axi_lite_demux",)),
     "JumboPack": Unit("units/JumboPack.v", ("cocotb-tests/jumbo_pack",)),
     "PartialDrop": Unit("units/PartialDrop.v", ("cocotb-tests/partial_drop/test_partial_drop.py::test_partial_drop",)),
-    "TransitPatch": Unit("units/TransitPatch.v", ("cocotb-tests/transit_patch/test_transit_patch.py::test_transit_patch",)),
+    "TransitPatch": Unit(
+        "units/TransitPatch.v", ("cocotb-tests/transit_patch/test_transit_patch.py::test_transit_patch",)
+    ),
     "JumboList": Unit("units/JumboList.v", ("cocotb-tests/jumbo_list/test_jumbo_list.py::test_jumbo_list",)),
     "MarkWords": Unit("units/MarkWords.v", ("cocotb-tests/mark_words/test_mark_words.py::test_mark_words",)),
     "FreeList": Unit("units/FreeList.v", ("cocotb-tests/free_list",)),

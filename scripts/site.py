@@ -24,7 +24,17 @@ EXPERIMENTS = ["ns3", "reproduce", "findings", "reproduced"]
 # Pages of modules/, in the order in which a frame meets them; those not named follow by name.
 BLOCKS = {
     "Stages": ["core", "receive", "admission", "buffer", "transmit", "control"],
-    "Data path": ["ingress", "arrival-decision", "head-drop", "queues", "scheduler", "shaper", "departure-decision", "egress", "rewrite"]
+    "Data path": [
+        "ingress",
+        "arrival-decision",
+        "head-drop",
+        "queues",
+        "scheduler",
+        "shaper",
+        "departure-decision",
+        "egress",
+        "rewrite",
+    ]
     + ["frame-closer"],
     "Policies": ["dt-ecn", "red", "ewma", "isred", "ared", "fn", "pie", "codel", "pi2", "compact", "lfsr"],
     "Jumbo frames": ["jumbo-unpack", "spacing", "transit", "merge", "jumbo-pack"],

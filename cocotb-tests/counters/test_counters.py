@@ -13,5 +13,10 @@ def test_counters() -> None:
         "Counters",
         "counters_cocotb",
         seeds=(1, 2, 3),
-        internals=["CounterBank*.counters_ram", "Counters.core_*_live", "CounterAccumulator.update_ram", "CounterAccumulator.held_*"],
+        internals=[
+            "CounterBank*.counters_ram",
+            "Counters.core_*_live",
+            "CounterAccumulator.update_ram",
+            "CounterAccumulator.held_*",
+        ],
     )

@@ -15,7 +15,6 @@ import cocotb
 from cocotb.triggers import Timer
 
 import red_policy_cocotb
-from red_policy_cocotb import LATENCY, RED
 from golden.ared import LEAST_NS, AredParams, MaxP
 from golden.isred import AVERAGE, CERTAIN, GAIN, QUEUE, WITHOUT_WAIT, IsredParams, Rise
 from golden.params import RedParams, scaled
@@ -32,6 +31,7 @@ from policy_bench import (
     preload_params,
     scaled_word,
 )
+from red_policy_cocotb import LATENCY, RED
 
 ISRED, ARED = 3, 5
 ISRED_CTRL = 0x044

@@ -10,7 +10,6 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-
 SEED = int(os.environ.get("WEIR_SEED", "1"), 0)
 DEPTH = 64
 WORDS = 12

@@ -243,7 +243,7 @@ def test_a_policy_that_rested_does_the_same() -> None:
 #: lines of the Verilog and what is wrong instead: a cause that lets the clock run is forgotten, or the clock stops too soon
 FAULTS = {
     "sends": (r"assign grantable = .*;", "assign grantable = 1'b0;"),
-    "lingers": (r"packet_lingers <= 4'b1100", "packet_lingers <= 4'b0010"),
+    "lingers": (r"assign packetRuns = \((\w+) \|\| .*;", r"assign packetRuns = \1;"),
 }
 
 
