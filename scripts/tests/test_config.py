@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALA = ROOT / "hw" / "src" / "main" / "scala" / "weir"
-SOURCES = (SCALA / "WeirConfig.scala", SCALA / "uart" / "UartConfig.scala")
+SOURCES = (SCALA / "WeirConfig.scala", SCALA / "board" / "uart" / "UartConfig.scala")
 
 #: what is refused, with the field and its value in the message and the value to try instead
 REFUSED = {
