@@ -27,6 +27,7 @@ BLOCKS = {
     "Data path": [
         "ingress",
         "arrival-decision",
+        "serial-decision",
         "head-drop",
         "queues",
         "scheduler",

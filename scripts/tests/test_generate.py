@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PRESETS = ["full", "ten-gig", "aqm", "small", "tail"]
+PRESETS = ["full", "ten-gig", "aqm", "board", "small", "tail"]
 
 
 def generate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

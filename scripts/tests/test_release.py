@@ -24,7 +24,7 @@ import release
 import run_fusesoc
 
 ROOT = Path(__file__).resolve().parents[2]
-PRESETS = ["aqm", "full", "small", "tail", "ten-gig"]
+PRESETS = ["aqm", "board", "full", "small", "tail", "ten-gig"]
 BOARDS = ["colorlight-5a-75b", "ecp5-versa", "netfpga-sume"]
 MODULES = ["netfpga-output-queues"]
 

@@ -18,7 +18,7 @@ ffi: Any = cffi.FFI()  # type: ignore[no-untyped-call]
 
 MADE = ("full", "network", "network-jumbo")
 """The presets whose cycle models `make model` builds."""
-PRESETS = ("full", "ten-gig", "aqm", "small", "tail", "network", "network-jumbo")
+PRESETS = ("full", "ten-gig", "aqm", "board", "small", "tail", "network", "network-jumbo")
 """All that people choose from (WeirConfig.scala, Reduced.scala)."""
 
 

@@ -1,6 +1,7 @@
 package weir
 import spinal.core._
 import weir.policy.{Policy, PolicyEngine}
+import weir.policy.compact.CompactEngine
 
 /** Everything that is fixed when Verilog is generated. All of it can be read back from register block 0.
   *
@@ -16,6 +17,7 @@ import weir.policy.{Policy, PolicyEngine}
   * @param traceDepth  records in the host's trace FIFO, a power of two; 0: a core without a trace, whose trace port stays low
   * @param clockHz     frequency of `clk`, reported to the host
   * @param lutTotals   the counters' totals are in LUTs, for a device that is short of block RAMs
+  * @param compact     policies are programs of one engine, a decision after the other: for 1 Gb/s (docs/modules/compact.md)
   */
 case class WeirConfig(
     name: String,
@@ -28,7 +30,8 @@ case class WeirConfig(
     flowSlots: Int = 256,
     traceDepth: Int = 64,
     clockHz: Int = 156250000,
-    lutTotals: Boolean = false
+    lutTotals: Boolean = false,
+    compact: Boolean = false
 ) {
   private def power(n: Int) = n > 0 && (n & (n - 1)) == 0
   private def nearest(n: Int, low: Int, high: Int) =
@@ -47,6 +50,12 @@ case class WeirConfig(
     s"WeirConfig.flowSlots=$flowSlots must be a power of two from 16 to 4096; try ${nearest(flowSlots, 4, 12)}")
   require(traceDepth == 0 || power(traceDepth) && traceDepth >= 4 && traceDepth <= 4096,
     s"WeirConfig.traceDepth=$traceDepth must be a power of two from 4 to 4096, or 0 for none; try ${nearest(traceDepth, 2, 12)}")
+  if (compact) {
+    require(!jumbo, "WeirConfig.compact is not built with jumbo; leave one of them out")
+    require(queues <= CompactEngine.queues, s"WeirConfig.queues=$queues must be 1 to ${CompactEngine.queues} with compact; try ${CompactEngine.queues}")
+    for (policy <- policies) require(CompactEngine.policies.contains(policy),
+      s"WeirConfig.policies with compact must be of ${CompactEngine.policies.map(_.name).mkString(", ")}, which have programs; leave ${policy.name} out")
+  }
   require(clockHz > 0, s"WeirConfig.clockHz=$clockHz must be positive; try 156250000")
 
   val cellBytes = 64
@@ -98,7 +107,11 @@ case class WeirConfig(
     (if (jumbo || policies.exists(_.latency > Policy.fast)) Policy.fast else 5)
   val slowLatency: Int = policies.map(_.latency).max max fastLatency
   /** the units of hardware that serve the policies */
-  val engines: Seq[PolicyEngine] = policies.toSeq.sortBy(_.id).flatMap(_.engine).distinct
+  val engines: Seq[PolicyEngine] =
+    if (compact) Seq(CompactEngine) else policies.toSeq.sortBy(_.id).flatMap(_.engine).distinct
+  /** policies that an engine of the build serves, in order of number */
+  def servedBy(engine: PolicyEngine): Seq[Policy] =
+    policies.toSeq.sortBy(_.id).filter(compact || _.engine.contains(engine))
   /** cycles by which an engine's verdict comes later for an arrival that finds its queue empty; 0: none defers it */
   val afterwards: Int = engines.map(_.afterwards).foldLeft(0)(_ max _)
 
@@ -123,6 +136,7 @@ object WeirConfig {
     WeirConfig("full",    cells = 16384, descriptors = 16384, policies = Policy.all.toSet,      jumbo = true, flowSlots = 1024, traceDepth = 256),
     WeirConfig("ten-gig", cells = 2048,  descriptors = 2048,  policies = Policy.all.toSet,      jumbo = true, traceDepth = 64),
     WeirConfig("aqm",     cells = 4096,  descriptors = 4096,  policies = Policy.all.toSet,      traceDepth = 256),
+    WeirConfig("board",   cells = 1024,  descriptors = 1024,  policies = Set(DropTail, Red, DtEcn), traceDepth = 16, clockHz = 125000000, compact = true),
     WeirConfig("small",   cells = 256,   descriptors = 256,   policies = Set(DropTail, Red), traceDepth = 16, queues = 2),
     WeirConfig("tail",    cells = 256,   descriptors = 64,    policies = Set(DropTail),      traceDepth = 16, queues = 1)
   )

@@ -5,6 +5,7 @@ import weir.{Activity, Arrivals, DeparturePolicyPorts, Domains, EnqueuePorts, Se
 import weir.control.counters.ArrivalEvent
 import weir.control.trace.TraceRecord
 import weir.policy.{GatedEngine, PolicyTick, PolicyUnit}
+import weir.policy.compact.CompactPolicies
 
 /** Second stage: decides what becomes of each packet, by its queue's policy and limits (docs/modules/admission.md).
   *
@@ -40,11 +41,15 @@ class Admission(c: WeirConfig, domains: Domains) extends Component {
   private val queues = io.queues
 
   val lfsr = domains.packet(domains.path)(new Lfsr(c))
-  val arrivalDecision = domains.packet(domains.path)(new ArrivalDecision(c))
+  val arrivalDecision = domains.packet(domains.path)(ArrivalDecisionPorts.build(c))
   val engineSelect = new EngineSelect(c)
   /** in the order of `c.engines` */
   val units: Seq[PolicyUnit] = c.engines.map(e => domains.packet(domains.path)(GatedEngine.unit(c, e).setName(e.name)))
 
+  for (unit <- units) unit match {
+    case compact: CompactPolicies => arrivalDecision.io.ready := compact.ready
+    case _                        =>
+  }
   arrivalDecision.io.config := settings.queues
   arrivalDecision.io.sharedCells := config.sharedCells
   arrivalDecision.io.nowNs := io.nowNs

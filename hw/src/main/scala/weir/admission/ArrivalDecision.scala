@@ -2,13 +2,9 @@ package weir.admission
 import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
-import weir.buffer.{Arrival, BacklogChange, Chain, Fill, FlowLook, Link, PartialSelection}
-import weir.common.{CarrySave, PerQueue, ValidPipeline}
-import weir.control.counters.ArrivalEvent
-import weir.control.registers.QueueConfig
-import weir.control.trace.{TraceKind, TraceRecord}
-import weir.policy.PolicyVerdict
-import weir.policy.{Action, Cause, Ecn, Policy, PolicyCommit, PolicyEngine, PolicyEvidence, PolicyRequest}
+import weir.buffer.Arrival
+import weir.common.{PerQueue, ValidPipeline}
+import weir.policy.{Action, Cause, Ecn, Policy, PolicyEngine, PolicyEvidence, PolicyRequest, PolicyVerdict}
 import weir.receive.IpVersion
 
 /** Puts every arrival before its queue's policy and the hard limits, and carries the verdict out.
@@ -29,64 +25,8 @@ import weir.receive.IpVersion
   * descriptor of its own, but neither waiting nor asking, and share the header's verdict. The FIFO before s0 holds 32
   * arrivals; `room` falls three before that (with jumbo frames one before, the arrival on its way counted).
   */
-class ArrivalDecision(c: WeirConfig) extends Component {
+class ArrivalDecision(c: WeirConfig) extends ArrivalDecisionPorts(c) {
   val interval = 4
-
-  val io = new Bundle {
-    val config = in(Vec(QueueConfig(c), c.queues))
-    val sharedCells = in(UInt(15 bits))
-    val nowNs = in(c.time)
-    val arrival = slave(Flow(Arrival(c)))
-    /** the second one is of the next cycle */
-    val room, roomNext = out Bool ()
-    /** arrivals of this queue wait */
-    val hold = in(Bits(c.queues bits))
-    /** no decision of this queue is being made */
-    val settled = out(Bits(c.queues bits))
-
-    val draw = in(UInt(c.drawWidth bits))
-    /** `draw` was taken a cycle ago */
-    val nextDraw = out Bool ()
-    val descriptor = slave(Stream(c.descriptorId))
-    /** descriptors that are not in use, the one on offer included */
-    val descriptors = c.jumbo generate in(UInt(c.descriptorWidth + 1 bits))
-    val fill = in(Vec(Fill(c), c.queues))
-    /** queues without packets, as `fill` shows it */
-    val empty = in(Bits(c.queues bits))
-    val sharedUsed = in(UInt(15 bits))
-
-    val request = master(Flow(PolicyRequest(c)))
-    /** the engine that `request` is for, one bit each; none with the limits alone, or without a request */
-    val requestEngine = out(Bits(c.engines.size bits))
-    val verdicts = Vec(slave(Flow(PolicyVerdict(c))), c.engines.size)
-    val commit = master(Flow(PolicyCommit(c)))
-    /** the engine that `commit` is for, one bit each */
-    val commitEngine = out(Bits(c.engines.size bits))
-    /** `acts` of `commit`, for its engine: from registers */
-    val commitActs = out(Bits(c.engines.size bits))
-
-    val enter = master(Flow(BacklogChange(c)))
-    val refund = master(Flow(BacklogChange(c)))
-    /** `enter`, `refund`, one bit a queue: from registers */
-    val enters, refunds = out(Bits(c.queues bits))
-    /** as a group of its own */
-    val link = master(Flow(Link(c)))
-    /** a decision that will be known three cycles later, its link four */
-    val look = c.jumbo generate master(Flow(FlowLook(c)))
-    val free = master(Flow(Chain(c)))
-    val giveDescriptor = master(Flow(c.descriptorId))
-    val event = master(Flow(ArrivalEvent(c)))
-    val trace = master(Flow(Bits(TraceRecord.width bits)))
-    /** queues whose arrivals are to be recorded; with `trace`: it is one of them */
-    val traces = in(Bits(c.queues bits))
-    val traced = out Bool ()
-    /** queues whose policy has jumbo frames that wait pay for one that comes, and that have such ones; a selection can be taken */
-    val mred, able = c.jumbo generate in(Bits(c.queues bits))
-    val partialRoom = c.jumbo generate (in Bool ())
-    val selection = c.jumbo generate master(Flow(PartialSelection(c)))
-    val busy = out Bool ()
-  }
-  noIoPrefix()
 
   /** With jumbo frames an arrival is in a register before the FIFO: the choice between CommitFifo and Spacing is on the
     * critical path.
@@ -111,7 +51,7 @@ class ArrivalDecision(c: WeirConfig) extends Component {
   private val engines = c.engines
   /** which policies an engine serves */
   private def serves(engine: PolicyEngine, policy: UInt): Bool =
-    c.policies.toSeq.sortBy(_.id).filter(_.engine.contains(engine)).map(policy === _.id).orR
+    c.servedBy(engine).map(policy === _.id).orR
   private def engineOf(policy: UInt): Bits = Vec(engines.map(serves(_, policy))).asBits
   private def slow(policy: UInt): Bool =
     c.policies.toSeq.sortBy(_.id).filter(_.latency > Policy.fast).map(policy === _.id).orR
@@ -312,31 +252,21 @@ class ArrivalDecision(c: WeirConfig) extends Component {
     io.requestEngine := RegNext(next.engine & B(engines.size bits, default -> goes)) init 0
   }
 
-  /** t0, t1: the limits in bytes, packets, cells and descriptors, against what the queue holds and what is pending. What they refuse
-    * never enters `q`, so the next request, at t4, does not see it. At t1 `sharedUsed` is of the fill that s0 saw.
-    */
-  val limits = new Area {
-    private val asked = request.context.request
-    private val cells = request.context.cells.resize(16 bits)
-    /** a queue that drops from its head makes room for whatever fits into it at all */
-    private def counted(held: UInt): UInt = Mux(request.front, U(0, widthOf(held) bits), held)
-    private def exceeds(limit: UInt, terms: Seq[UInt], valid: Bool): Bool =
-      CarrySave.difference(limit, terms.map(_ -> 0), widthOf(limit) + 2).msb
-    val overBytes = RegNext(exceeds(request.limitBytes, Seq(counted(asked.bytes), asked.length), request.valid))
-    val overPackets = RegNext(exceeds(request.limitPackets, Seq(counted(asked.packets), request.context.packets), request.valid))
-    val undescribed = RegNext(!request.described)
+  private val terms = LimitTerms(c)
+  terms.limitBytes := request.limitBytes
+  terms.limitPackets := request.limitPackets
+  terms.reserve := request.reserve
+  terms.front := request.front
+  terms.bytes := request.context.request.bytes
+  terms.packets := request.context.request.packets
+  terms.cells := request.cells
+  terms.length := request.context.request.length
+  terms.count := request.context.packets.resized
+  terms.needed := request.context.cells.resized
+  terms.described := request.described
 
-    /** cells beyond the queue's reserve, before and with the arrival */
-    val excess = RegNext(request.cells.resize(16 bits).asSInt - request.reserve.resize(16 bits).asSInt)
-    val excessThen = RegNext(CarrySave.difference(Seq(request.cells, cells), Seq(request.reserve -> 0), 16).asSInt)
-    /** cells that it needs of the shared ones: none within the reserve, whatever the other queues hold */
-    val needed = Mux(excess.msb, Mux(excessThen.msb, U(0, 16 bits), excessThen.asUInt), cells)
-    private val asks = RegNext(request.asks) init False
-    val overShared = needed =/= 0 && exceeds(io.sharedCells.resize(16 bits), Seq(io.sharedUsed, needed), asks)
-    val refuses = overBytes || overPackets || undescribed || overShared
-    /** t2 */
-    val judged = RegNext(asks) init False
-    val refused = RegNext(asks && refuses) init False
+  /** What they refuse the next request, at t4, does not see. */
+  val limits = new HardLimits(c, terms, request.asks, io.sharedCells, io.sharedUsed) {
     val answers = new ValidPipeline(refused, c.slowLatency.max(c.fastLatency + c.afterwards) - quick)
     def exceeded(latency: Int): Bool = answers(latency - quick)
     when(judged && refused && request.taken) {
@@ -345,11 +275,11 @@ class ArrivalDecision(c: WeirConfig) extends Component {
     }
     if (c.jumbo) when(judged && request.context.header)(descriptor.refused := refused)
 
-    io.enter.valid := RegNext(asks && !refuses) init False
-    io.enters := RegNext(request.of & B(c.queues bits, default -> (asks && !refuses))) init 0
+    io.enter.valid := RegNext(passes) init False
+    io.enters := RegNext(request.of & B(c.queues bits, default -> passes)) init 0
     if (c.jumbo) io.enter.packets := request.context.packets
-    io.enter.queue := asked.queue
-    io.enter.length := asked.length
+    io.enter.queue := request.context.request.queue
+    io.enter.length := request.context.request.length
     io.enter.cells := request.context.cells.resized
   }
 
@@ -608,19 +538,11 @@ class ArrivalDecision(c: WeirConfig) extends Component {
   }
 
   val trace = new Area {
-    private val at = commit.context.request
-    private val members =
-      if (c.jumbo) Seq("members" -> (commit.context.header ? commit.context.packets | U(0, c.memberWidth bits)))
-      else Nil
-    val words = TraceRecord.build(TraceKind.Arrival, Seq(
-      "time_ns" -> at.nowNs, "queue" -> at.queue, "action" -> commit.action, "cause" -> commit.cause, "ecn" -> at.ecn,
-      "exempt" -> commit.context.arrival.meta.exempt, "length" -> at.length, "policy" -> at.policy,
-      "unit" -> commit.context.unit, "bytes" -> at.bytes, "packets" -> at.packets, "frames" -> at.frames,
-      "average" -> commit.evidence.average, "count" -> commit.evidence.count, "p" -> commit.evidence.probability,
-      "draw" -> at.draw, "idle_slots" -> commit.evidence.idleSlots, "number" -> commit.context.sequence) ++ members: _*)
     io.trace.valid := commit.own
     io.traced := commit.traced
-    io.trace.payload := words.asBits
+    io.trace.payload := ArrivalRecord(commit.context.request, commit.action, commit.cause, commit.evidence,
+      commit.context.arrival.meta.exempt, commit.context.unit, commit.context.sequence,
+      if (c.jumbo) Some(commit.context.header ? commit.context.packets | U(0, c.memberWidth bits)) else None)
   }
 
   io.busy := waiting.io.occupancy =/= 0 || head.valid || deciding.map(_.count =/= 0).orR || io.arrival.valid || (if (c.jumbo) coming.valid else False)

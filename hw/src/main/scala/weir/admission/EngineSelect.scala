@@ -27,7 +27,7 @@ class EngineSelect(c: WeirConfig) extends Component {
 
   private val renewed = RegNext(io.renewed) init True
   for (q <- 0 until c.queues)
-    io.engine(q) := RegNextWhen(Cat(c.engines.map(e => runs(q, c.policies.filter(_.engine.contains(e))))), renewed)
+    io.engine(q) := RegNextWhen(Cat(c.engines.map(e => runs(q, c.servedBy(e)))), renewed)
   io.family := RegNextWhen(among(_.engine.contains(RedFamily)), renewed)
   io.decides := RegNextWhen(among(_.atDeparture), renewed)
 }

@@ -2,7 +2,6 @@ package weir.board
 import spinal.core._
 import weir.WeirConfig
 import weir.board.netfpga.NetFpgaOutputQueues
-import weir.policy.Policy
 
 /** The tops of `fpga-boards/` and the module for NetFPGA; the name is the folder's, and the file's and the module's with `_` for `-`. */
 object Boards {
@@ -11,11 +10,9 @@ object Boards {
     */
   private val colorlight = WeirConfig.preset("tail").copy(name = "colorlight-5a-75b", cells = 512, descriptors = 256, traceDepth = 0, lutTotals = true,
     clockHz = Colorlight5a75b.pll.coreHz)
-  /** Two queues in 64 KiB, Drop-Tail or DT-ECN, with registers over the UART: four did not route within a quarter of an hour. RED would
-    * take more multipliers than the device has for two cores.
-    */
-  val versa: WeirConfig = colorlight.copy(name = "ecp5-versa", queues = 2, cells = 1024, descriptors = 512,
-    traceDepth = 16, policies = Set(Policy.DropTail, Policy.DtEcn), clockHz = Ecp5Versa.pll.coreHz)
+  /** Two queues in 64 KiB, Drop-Tail, DT-ECN or RED, with registers over the UART: four queues did not route within a quarter of an hour. */
+  val versa: WeirConfig = WeirConfig.preset("board").copy(name = "ecp5-versa", queues = 2, descriptors = 512,
+    lutTotals = true, clockHz = Ecp5Versa.pll.coreHz)
 
   /** Every policy and jumbo frames in each of four cores. */
   val sume: WeirConfig = WeirConfig.preset("ten-gig").copy(name = "netfpga-sume", clockHz = NetFpgaSume.coreHz)

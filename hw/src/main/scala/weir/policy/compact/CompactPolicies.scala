@@ -4,7 +4,17 @@ import spinal.lib._
 import weir.WeirConfig
 import weir.common.{Fixed, PerQueue}
 import weir.control.registers.QueueUnit
-import weir.policy.{Action, Cause, Ecn, PolicyEvidence, PolicyUnit}
+import weir.policy.{Action, Cause, Ecn, Policy, PolicyEngine, PolicyEvidence, PolicyUnit, QueueLeft}
+
+/** All policies of a build, as programs of one engine. */
+object CompactEngine extends PolicyEngine("compact") {
+  def build(c: WeirConfig): PolicyUnit = new CompactPolicies(c)
+  /** it prepares every queue after a reset */
+  override def rests: Boolean = false
+  val queues: Int = Layout.queues
+  /** those that have a program */
+  lazy val policies: Seq[Policy] = Programs.policies.map(_.policy)
+}
 
 /** The policies that the engine's programs are of, behind the ports of every policy engine.
   *
@@ -73,20 +83,23 @@ class CompactPolicies(c: WeirConfig) extends PolicyUnit(c) {
     }
   }
 
-  /** The last packet that left, until the memory's port is free. */
+  /** Packets that left, until the memory's port is free: a copy of a configuration keeps it for 32 cycles, and
+    * departures are four apart.
+    */
   val left = new Area {
-    val valid = RegInit(False)
-    val queue = RegNextWhen(io.left.queue, io.left.valid)
-    val nowNs = RegNextWhen(io.left.nowNs, io.left.valid)
-    when(engine.io.left.ready)(valid := False)
-    when(io.left.valid)(valid := True)
-    engine.io.left.valid := valid
-    engine.io.left.address := (queue.resize(2) @@ U(image.layout.address(Startup.idleSince)._2, 6 bits)).resize(10)
-    engine.io.left.data := nowNs.asBits
+    val fifo = StreamFifo(QueueLeft(c), 8)
+    fifo.io.push.valid := io.left.valid
+    fifo.io.push.payload := io.left.payload
+    engine.io.left.valid := fifo.io.pop.valid
+    engine.io.left.address :=
+      (fifo.io.pop.payload.queue.resize(2) @@ U(image.layout.address(Startup.idleSince)._2, 6 bits)).resize(10)
+    engine.io.left.data := fifo.io.pop.payload.nowNs.asBits
+    fifo.io.pop.ready := engine.io.left.ready
+    val some = fifo.io.occupancy =/= 0
   }
 
   /** A departure that the last stores keep waiting is in the memory before the next request reads it. */
-  ready := !engine.io.busy && !pending.some && !left.valid && !io.copying
+  ready := !engine.io.busy && !pending.some && !left.some && !io.copying
 
   val answer = new Area {
     private def told(e: Evidence): Bool = engine.io.tells(Evidence.all.indexOf(e))

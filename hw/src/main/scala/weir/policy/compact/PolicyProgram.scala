@@ -5,9 +5,9 @@ import weir.policy.Policy
 /** A policy as a program: its entry has the policy's name. */
 abstract class PolicyProgram(val policy: Policy) extends Program(policy.name) {
   override def decides: Boolean = true
-  /** ValidPipeline that let the queue's state start anew. */
+  /** Steps that let the queue's state start anew. */
   def clear(startup: Program): Unit
-  /** ValidPipeline that prepare what the decision needs from the registers as written. */
+  /** Steps that prepare what the decision needs from the registers as written. */
   def prepare(startup: Program): Unit
 }
 
@@ -34,8 +34,9 @@ object Startup {
 
 /** The programs of a build. */
 object Programs {
+  def policies: Seq[PolicyProgram] = Seq(new RedProgram, new DtEcnProgram, new DropTailProgram)
   def apply(): Image = {
-    val policies = Seq(new RedProgram, new DtEcnProgram)
-    new Image(new Startup(policies) +: policies)
+    val programs = policies
+    new Image(new Startup(programs) +: programs)
   }
 }
