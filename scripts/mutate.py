@@ -113,8 +113,9 @@ UNITS = {
     "TraceMerge": Unit("units/TraceMerge.v", ("cocotb-tests/trace_merge",)),
     "TraceFifo": Unit("units/TraceFifo.v", ("cocotb-tests/trace_fifo",)),
     "Shaper": Unit("units/Shaper.v", ("cocotb-tests/shaper",)),
-    "CounterBank": Unit("units/Counters.v", ("cocotb-tests/counters",)),
-    "CounterAccumulator": Unit("units/Counters.v", ("cocotb-tests/counters",)),
+    "RowCounters": Unit("units/RowCounters.v", ("cocotb-tests/counters",)),
+    "CounterBank": Unit("units/TallyCounters.v", ("cocotb-tests/counters",)),
+    "CounterAccumulator": Unit("units/TallyCounters.v", ("cocotb-tests/counters",)),
     "RegisterFile": Unit(
         "units/CsrUnit.v",
         tuple(

@@ -16,7 +16,6 @@ import weir.policy.compact.CompactEngine
   *                    each queue has places for `classes` classes beside them
   * @param traceDepth  records in the host's trace FIFO, a power of two; 0: a core without a trace, whose trace port stays low
   * @param clockHz     frequency of `clk`, reported to the host
-  * @param lutTotals   the counters' totals are in LUTs, for a device that is short of block RAMs
   * @param compact     policies are programs of one engine, a decision after the other: for 1 Gb/s (docs/modules/compact.md)
   */
 case class WeirConfig(
@@ -30,7 +29,6 @@ case class WeirConfig(
     flowSlots: Int = 256,
     traceDepth: Int = 64,
     clockHz: Int = 156250000,
-    lutTotals: Boolean = false,
     compact: Boolean = false
 ) {
   private def power(n: Int) = n > 0 && (n & (n - 1)) == 0

@@ -5,14 +5,12 @@ import weir.board.netfpga.NetFpgaOutputQueues
 
 /** The tops of `fpga-boards/` and the module for NetFPGA; the name is the folder's, and the file's and the module's with `_` for `-`. */
 object Boards {
-  /** Drop-Tail in one queue of 32 KiB: two frames of 9216 bytes, one that leaves while the next one comes. There is no room for a trace, and with the
-    * totals in block RAMs 57 of 56 would be taken.
-    */
-  private val colorlight = WeirConfig.preset("tail").copy(name = "colorlight-5a-75b", cells = 512, descriptors = 256, traceDepth = 0, lutTotals = true,
-    clockHz = Colorlight5a75b.pll.coreHz)
-  /** Two queues in 64 KiB, Drop-Tail, DT-ECN or RED, with registers over the UART: four queues did not route within a quarter of an hour. */
+  /** Two queues in 16 KiB, which is what the device's block RAMs are enough for; there is no room for a trace. */
+  private val colorlight = WeirConfig.preset("board").copy(name = "colorlight-5a-75b", queues = 2, cells = 256,
+    descriptors = 256, traceDepth = 0, clockHz = Colorlight5a75b.pll.coreHz)
+  /** Two queues in 64 KiB, with registers over the UART: four did not route within a quarter of an hour. */
   val versa: WeirConfig = WeirConfig.preset("board").copy(name = "ecp5-versa", queues = 2, descriptors = 512,
-    lutTotals = true, clockHz = Ecp5Versa.pll.coreHz)
+    clockHz = Ecp5Versa.pll.coreHz)
 
   /** Every policy and jumbo frames in each of four cores. */
   val sume: WeirConfig = WeirConfig.preset("ten-gig").copy(name = "netfpga-sume", clockHz = NetFpgaSume.coreHz)

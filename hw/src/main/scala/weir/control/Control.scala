@@ -68,7 +68,7 @@ class Control(c: WeirConfig, domains: Domains) extends Component {
   val front = frontClock(domains.core)(new AxiLiteFront)
   val registers = packets(new RegisterFile(c))
   val reset = new ResetControl
-  val counters = packets(new Counters(c, domains.core))
+  val counters = packets(Counters.build(c, domains.core))
   val idleDetector = new IdleDetector(c, stages.size + 1, stages.map(_.wake.size).sum)
 
   front.io.csr <> io.csr

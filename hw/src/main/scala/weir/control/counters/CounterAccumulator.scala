@@ -19,9 +19,8 @@ import spinal.lib._
   * Reset and `clear`: tallies are 0, and the next complete sweep takes all totals for 0.
   * @param places rows of the RAM: what is copied, and None where there is nothing
   * @param steady rows of 64 bits, where `places` has nothing or behind it, that count on their own and are only copied
-  * @param inLuts the RAM is made of LUTs
   */
-case class CounterAccumulator(places: Seq[Option[Int]], steady: Seq[Int], inLuts: Boolean = false) extends Component {
+case class CounterAccumulator(places: Seq[Option[Int]], steady: Seq[Int]) extends Component {
   private val swept = places.indices.filter(places(_).isDefined)
   private val copied = (swept ++ steady).sorted
   require(copied.distinct == copied)
@@ -135,8 +134,7 @@ case class CounterAccumulator(places: Seq[Option[Int]], steady: Seq[Int], inLuts
     }
     val address0 = along(sweep.row @@ sweep.high, sweep.reads)
     val mask0 = along(Vec(masks)(sweep.row @@ sweep.high), sweep.reads)
-    private def memory = Mem(Bits(32 bits), 4 << rowWidth)
-    val ram = if (inLuts) memory.addAttribute("ram_style", "distributed") else memory
+    val ram = Mem(Bits(32 bits), 4 << rowWidth)
     io.read.ready := !sweep.reads
     private val asked = RegNext(io.read.fire) init False
     private val read = ram.readSync(!sweep.reads ## Mux(sweep.reads, sweep.row @@ sweep.high, io.read.payload) asUInt, sweep.reads || io.read.valid)
