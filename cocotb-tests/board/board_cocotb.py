@@ -22,7 +22,8 @@ from axis import seeded
 BOARD = os.environ.get("WEIR_BOARD", "colorlight-5a-75b")
 LINE_PS, CORE_PS = 8000, 16000
 PREAMBLE = bytes([0x55] * 7 + [0xD5])
-LONGEST = 9216
+LONGEST = {"ecp5-versa": 9216, "colorlight-5a-75b": 8000}[BOARD]
+"""bytes of frames that may follow each other without a pause: one leaves while the next one comes"""
 
 
 def fcs(data: bytes) -> bytes:
