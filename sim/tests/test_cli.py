@@ -261,7 +261,7 @@ def test_a_preset_that_does_not_exist_is_told_with_those_that_do(
     words = {"replay": [good, tmp_path / "o", "--policy", "red"], "serve": ["--socket", tmp_path / "s"],
              "waves": [tmp_path / "w.vcd"]}[verb]  # fmt: skip
     line = refused(capsys, tmp_path, verb, *words, "--preset", preset)
-    names = "full, ten-gig, aqm, small, tail, network, network-jumbo"
+    names = "full, ten-gig, aqm, board, small, tail, network, network-jumbo"
     assert line == f"weir-sim: preset '{preset}' does not exist{like}; choose one of {names}\n"
 
 

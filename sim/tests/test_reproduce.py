@@ -921,7 +921,10 @@ def test_bad_input_is_one_line(words: list[str], message: str) -> None:
 
 @pytest.mark.parametrize(
     ("table", "longest"),
-    [("000/figures", "2"), ("003/control-m", "0.6")],
+    [
+        ("000/figures", "2"),
+        pytest.param("003/control-m", "0.6", marks=[pytest.mark.long, pytest.mark.full]),
+    ],
 )  # tables made since idle time begins at a grant (CHANGELOG); the others are of models before
 def test_the_programs_give_the_traces_of_the_report(
     table: str, longest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
