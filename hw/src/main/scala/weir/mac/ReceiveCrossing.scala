@@ -24,7 +24,8 @@ class ReceiveCrossing(line: ClockDomain, core: ClockDomain, depth: Int = 32) ext
     /** the FIFO holds a frame without its end; its end could not be stored; the rest of a frame is left out */
     val open, closing, skipping = RegInit(False)
     private val word = FrameWord.of(io.beat.payload)
-    private val crowded = RegNext(fifo.io.pushOccupancy >= depth / 2) init False
+    /** of two cycles ago: the other clock's Gray code makes a long sum */
+    private val crowded = RegNext(RegNext(fifo.io.pushOccupancy) >= depth / 2) init False
     private val refused = io.beat.valid && !skipping && !open && (crowded || closing)
     private val offered = io.beat.valid && !skipping && !refused
     private val cut = offered && !fifo.io.push.ready
