@@ -15,8 +15,8 @@ REGISTERS = ROOT / "build" / "rtl" / "weir_regs.md"
 
 # The menus of the site. A page that is named nowhere follows by itself: guide-* in the first, others at the end of Reference.
 # A name without a page ends the build.
-GUIDES = ["guide-first-minutes", "guide-tuning-red", "guide-counters", "guide-board", "troubleshooting"]
-REFERENCE = ["architecture", "policies", "weirctl", "weir-sim", "libweir", "registers", "policy-registers"]
+GUIDES = ["guide-first-minutes", "build", "guide-tuning-red", "guide-counters", "guide-board", "troubleshooting"]
+REFERENCE = ["figures", "architecture", "policies", "weirctl", "weir-sim", "libweir", "registers", "policy-registers"]
 REFERENCE += ["register-protocol", "jumbo", "names", "adding-a-policy", "formal", "mutation"]
 HARDWARE = ["integration", "boards", "netfpga", "packaging", "timing", "nextpnr-report"]
 EXPERIMENTS = ["ns3", "reproduce", "findings", "reproduced"]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import lint_rtl
+import live_picture
 import waves
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,6 +45,20 @@ def test_tables_of_pages_are_as_generated() -> None:
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
     marked = [page.name for page in PAGES if "<!-- /weir_" in page.read_text()]
     assert sorted(marked) == ["architecture.md", "libweir.md", "policies.md", "policy-registers.md"]
+
+
+def test_the_picture_of_the_readme_is_of_the_recorded_run() -> None:
+    """scripts/live_picture.py draws it from the table of docs/weir-sim.md."""
+    script = ROOT / "scripts" / "live_picture.py"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    page = live_picture.PAGE.read_text()
+    means = {name: figures["mean"] for name, figures in live_picture.recorded(page).items()}
+    assert means == {"Drop-Tail": 72.4, "RED": 10.6, "FN": 6.4, "PIE": 15.2}
+    with pytest.raises(ValueError, match="row 'queueing delay, mean' of the recorded run has to have 4 values"):
+        live_picture.recorded(page.replace("queueing delay, mean ", "queueing delay "))
+    with pytest.raises(ValueError, match="has no table of a recorded run that begins with Drop-Tail"):
+        live_picture.recorded("# A page\n")
 
 
 def append(page: Path, text: str) -> None:
