@@ -36,7 +36,8 @@ text { font: 15px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-seri
 .title { font-size: 18px; font-weight: 600 } .name, .delay { font-weight: 600 } .note { font-size: 13px; fill: #5b616b }
 .right { text-anchor: end } .mean { fill: #2f6fa8 } .tail { fill: #b9d3ea } .paper { fill: #fff }
 @media (prefers-color-scheme: dark) {
-  text { fill: #e6e9ed } .note { fill: #a3abb5 } .mean { fill: #6aa9de } .tail { fill: #2b4a66 } .paper { fill: #14181d }
+  text { fill: #e6e9ed } .note { fill: #a3abb5 }
+  .mean { fill: #6aa9de } .tail { fill: #2b4a66 } .paper { fill: #14181d }
 }
 """
 

@@ -1,5 +1,5 @@
-"""Hooks of mkdocs: the navigation follows the files of docs/; the generated register map joins the site, and the report of
-the papers' experiments does as an appendix: one HTML file outside the pages, their menus and their search.
+"""Hooks of mkdocs. The navigation follows the files of docs/, and the generated register map joins them. The report of
+the papers' experiments is an appendix: one HTML file outside the pages, their menus and their search.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ APPENDIX = "reproduced/report"
 """`exclude_docs` of mkdocs.yml has its .md"""
 REGISTERS = ROOT / "build" / "rtl" / "weir_regs.md"
 
-# The menus of the site. A page that is named nowhere follows by itself: guide-* in the first, others at the end of Reference.
-# A name without a page ends the build.
+# The menus of the site. A page that is named nowhere follows by itself: guide-* in the first, others at the end of
+# Reference. A name without a page ends the build.
 GUIDES = ["guide-first-minutes", "build", "guide-tuning-red", "guide-counters", "guide-board", "troubleshooting"]
 REFERENCE = ["figures", "architecture", "policies", "weirctl", "weir-sim", "libweir", "registers", "policy-registers"]
 REFERENCE += ["register-protocol", "jumbo", "names", "adding-a-policy", "formal", "mutation"]

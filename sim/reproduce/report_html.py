@@ -1,4 +1,4 @@
-"""The report as one HTML page: of `make reproduce`, and of the docs' appendix, which `make docs` makes (scripts/site.py)."""
+"""The report as one HTML page: for `make reproduce`, and for the appendix of the site (scripts/site.py)."""
 
 from __future__ import annotations
 
