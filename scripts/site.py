@@ -1,8 +1,11 @@
-"""Hooks of mkdocs: the generated register map joins the site, and the navigation follows the files of docs/."""
+"""Hooks of mkdocs. The navigation follows the files of docs/, and the generated register map joins them. The report of
+the papers' experiments is an appendix: one HTML file outside the pages, their menus and their search.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +14,21 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "sim" / "reproduce"))
+
+from report_html import as_html  # noqa: E402
+
+APPENDIX = "reproduced/report"
+"""`exclude_docs` of mkdocs.yml has its .md"""
 REGISTERS = ROOT / "build" / "rtl" / "weir_regs.md"
 
-# The menus of the site. A page that is named nowhere follows by itself: guide-* in the first, others at the end of Reference.
-# A name without a page ends the build.
-GUIDES = ["guide-first-minutes", "guide-tuning-red", "guide-counters", "guide-board", "troubleshooting"]
-REFERENCE = ["architecture", "policies", "weirctl", "weir-sim", "libweir", "registers", "policy-registers"]
+# The menus of the site. A page that is named nowhere follows by itself: guide-* in the first, others at the end of
+# Reference. A name without a page ends the build.
+GUIDES = ["guide-first-minutes", "build", "guide-tuning-red", "guide-counters", "guide-board", "troubleshooting"]
+REFERENCE = ["figures", "architecture", "policies", "weirctl", "weir-sim", "libweir", "registers", "policy-registers"]
 REFERENCE += ["register-protocol", "jumbo", "names", "adding-a-policy", "formal", "mutation"]
 HARDWARE = ["integration", "boards", "netfpga", "packaging", "timing", "nextpnr-report"]
-EXPERIMENTS = ["ns3", "reproduce", "findings", "reproduced"]
+EXPERIMENTS = ["ns3", "reproduce", "findings"]
 
 # Pages of modules/, in the order in which a frame meets them; those not named follow by name.
 BLOCKS = {
@@ -84,8 +93,15 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds registers.md, as it was generated with the Verilog."""
+    """Adds registers.md, as it was generated with the Verilog, and the appendix."""
     if not REGISTERS.is_file():
         raise PluginError("build/rtl/weir_regs.md does not exist; `make rtl` writes it")
     files.append(File.generated(config, "registers.md", content=REGISTERS.read_text()))
+    report = (Path(config.docs_dir) / f"{APPENDIX}.md").read_text(encoding="utf-8")
+    files.append(File.generated(config, f"{APPENDIX}.html", content=as_html(report)))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Links to the appendix, which is Markdown in docs/ and HTML in the site."""
+    return markdown.replace(f"]({APPENDIX}.md", f"]({APPENDIX}.html")

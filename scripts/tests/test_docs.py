@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import lint_rtl
+import live_picture
 import waves
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +22,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """What `make docs` needs, in a folder of its own."""
-    for path in ("Makefile", "mkdocs.yml", "scripts/site.py", "build/rtl/weir_regs.md"):
+    for path in ("Makefile", "mkdocs.yml", "scripts/site.py", "sim/reproduce/report_html.py", "build/rtl/weir_regs.md"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
@@ -46,6 +47,20 @@ def test_tables_of_pages_are_as_generated() -> None:
     assert sorted(marked) == ["architecture.md", "libweir.md", "policies.md", "policy-registers.md"]
 
 
+def test_the_picture_of_the_readme_is_of_the_recorded_run() -> None:
+    """scripts/live_picture.py draws it from the table of docs/weir-sim.md."""
+    script = ROOT / "scripts" / "live_picture.py"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    page = live_picture.PAGE.read_text()
+    means = {name: figures["mean"] for name, figures in live_picture.recorded(page).items()}
+    assert means == {"Drop-Tail": 72.4, "RED": 10.6, "FN": 6.4, "PIE": 15.2}
+    with pytest.raises(ValueError, match="row 'queueing delay, mean' of the recorded run has to have 4 values"):
+        live_picture.recorded(page.replace("queueing delay, mean ", "queueing delay "))
+    with pytest.raises(ValueError, match="has no table of a recorded run that begins with Drop-Tail"):
+        live_picture.recorded("# A page\n")
+
+
 def append(page: Path, text: str) -> None:
     page.write_text(f"{page.read_text()}\n{text}\n")
 
@@ -58,7 +73,8 @@ def test_the_site_has_every_page_in_a_menu(project: Path) -> None:
     menus = (project / "build" / "site" / "index.html").read_text().partition('role="complementary"')[0]
     linked = re.findall(r'<a href="([\w/-]+)\.html" class="(?:dropdown-item|nav-link)', menus)
     pages = {str(path.relative_to(project / "docs").with_suffix("")) for path in (project / "docs").rglob("*.md")}
-    assert pages | {"registers"} == set(linked) | {"index"} and len(linked) == len(set(linked))
+    appendix = {"reproduced/report"}
+    assert pages - appendix | {"registers"} == set(linked) | {"index"} and len(linked) == len(set(linked))
     assert len(re.findall(r'<li class="nav-item', menus)) < 12, "the bar has room for a dozen"
 
 

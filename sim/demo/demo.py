@@ -28,6 +28,7 @@ from weir_sim.replay import Options, Result, replay
 from weir_sim.report import duration
 
 CAPTURE = Path(__file__).resolve().parent / "capture.pcap"
+GUIDE = native.root() / "docs" / "guide-first-minutes.md"
 SPEEDUP = 150.0
 LINK_RATE = 1e9
 SEED = 1
@@ -113,10 +114,10 @@ def shown(path: Path) -> Path:
     return path.relative_to(native.root()) if path.is_relative_to(native.root()) else path
 
 
-def in_readme(readme: str, table: str) -> str:
-    """The text of README.md with this table in the place of its own."""
-    start = readme.index(f"```\n{shown(CAPTURE)}, ") + 4
-    return readme[:start] + table + readme[readme.index("```", start) :]
+def in_guide(guide: str, table: str) -> str:
+    """The text of the tutorial with this table in the place of its own."""
+    start = guide.index(f"```\n{shown(CAPTURE)}, ") + 4
+    return guide[:start] + table + guide[guide.index("```", start) :]
 
 
 STYLE = """
@@ -177,17 +178,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--capture", type=Path, default=CAPTURE, help="capture to replay")
     parser.add_argument("--out", type=Path, default=native.root() / "build" / "demo", help="directory of the results")
-    parser.add_argument("--readme", action="store_true", help="write the table into README.md and do no more")
+    parser.add_argument("--guide", action="store_true", help="write the table into the tutorial and do no more")
     a = parser.parse_args()
     start = time.perf_counter()
     a.out.mkdir(parents=True, exist_ok=True)
     try:
-        results = replays(CAPTURE if a.readme else a.capture, a.out)
-        if a.readme:
-            readme = native.root() / "README.md"
-            readme.write_text(
-                in_readme(readme.read_text(encoding="utf-8"), summary(CAPTURE, results)), encoding="utf-8"
-            )
+        results = replays(CAPTURE if a.guide else a.capture, a.out)
+        if a.guide:
+            table = summary(CAPTURE, results)
+            GUIDE.write_text(in_guide(GUIDE.read_text(encoding="utf-8"), table), encoding="utf-8")
             return 0
         more = sections.policies(a.capture, a.out, LINK_RATE, SPEEDUP, SEED)
         more += sections.jumbos(a.capture, a.out, LINK_RATE, SPEEDUP)

@@ -9,7 +9,6 @@ report.py prune FOLDER                              tables that the plan has no 
 
 from __future__ import annotations
 
-import html
 import itertools
 import json
 import re
@@ -21,8 +20,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import markdown
-
 import datacenter
 import fn_grid
 import gains_report
@@ -33,10 +30,13 @@ from experiment import Table
 from gains_report import number, with_spread
 from oneline import Parser
 from plan import NOT_RUN, TABLES, Run
+from report_html import as_html
 from tables import Disagreement, Versions, cost, load, make
 from verdicts import worded
 
 ROOT = Path(__file__).resolve().parents[2]
+KEPT = Path("docs", "reproduced")
+"""report and values of the docs, in ROOT"""
 PAPERS = {
     "000": "MRED with DDF against RED",
     "002": "JFEPM in a data center",
@@ -318,26 +318,10 @@ def report(folder: Path, quick: bool) -> None:
     (target / "index.html").write_text(as_html(text))
 
 
-def as_html(text: str) -> str:
-    """The report as one page; its figures are beside it."""
-    page = markdown.markdown(text, extensions=["tables"])
-    style = "body{font:15px/1.5 sans-serif;max-width:1200px;margin:2em auto;padding:0 1em}table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}" \
-            "td,th{border:1px solid #ccc;padding:.2em .5em;text-align:left}img{max-width:100%}"  # fmt: skip
-    title = html.escape("Weir: the papers' experiments, measured")
-    return f"<!doctype html><meta charset=utf-8><title>{title}</title><style>{style}</style>{page}\n"
-
-
-def write_pages(text: str) -> None:
-    """The report of the docs: docs/reproduced.md, and docs/reproduced/report.html beside its figures."""
-    docs = ROOT / "docs"
-    (docs / "reproduced.md").write_text(text)
-    (docs / "reproduced" / "report.html").write_text(as_html(text.replace("](reproduced/", "](")))
-
-
 def keep(folder: Path) -> None:
     """Copies the report to the docs, with the tables as JSON."""
     text = (folder / "report" / "report.md").read_text()
-    target = ROOT / "docs" / "reproduced"
+    target = ROOT / KEPT
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
     for name in sorted(set(re.findall(r"\]\(([a-z0-9_-]+\.png)\)", text))):
@@ -345,7 +329,7 @@ def keep(folder: Path) -> None:
     for of in TABLES:
         if (folder / of.paper / f"{of.name}.json").exists():
             keep_values(folder, of)
-    write_pages(re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", text))
+    (target / "report.md").write_text(text)
 
 
 def spliced(text: str, of: Table, summary: list[str], body: list[str]) -> str:
@@ -415,14 +399,14 @@ def pruned(text: str) -> str:
 
 def prune() -> None:
     """In the docs: the report, and the values and figures of such tables."""
-    known = {f"{of.paper}-{of.name}.json" for of in TABLES}
-    for file in sorted((ROOT / "docs" / "reproduced").glob("*.json")):
+    kept, known = ROOT / KEPT, {f"{of.paper}-{of.name}.json" for of in TABLES}
+    for file in sorted(kept.glob("*.json")):
         if file.name not in known:
             file.unlink()
-    text = in_order(pruned((ROOT / "docs" / "reproduced.md").read_text()))
-    write_pages(text)
-    for figure in sorted((ROOT / "docs" / "reproduced").glob("*.png")):
-        if f"](reproduced/{figure.name})" not in text:
+    text = in_order(pruned((kept / "report.md").read_text()))
+    (kept / "report.md").write_text(text)
+    for figure in sorted(kept.glob("*.png")):
+        if f"]({figure.name})" not in text:
             figure.unlink()
 
 
@@ -460,20 +444,19 @@ def refused(folder: Path, tables: Iterable[Table]) -> bool:
 
 def keep_values(folder: Path, of: Table) -> None:
     """The table's values, and of each run of the RTL its cycles, records and the hash of its trace."""
-    shutil.copy(folder / of.paper / f"{of.name}.json", ROOT / "docs" / "reproduced" / f"{of.paper}-{of.name}.json")
+    shutil.copy(folder / of.paper / f"{of.name}.json", ROOT / KEPT / f"{of.paper}-{of.name}.json")
 
 
 def splice(folder: Path, of: Table) -> None:
     """The table, made again or new, in the report of the docs, and its JSON beside it."""
     (folder / "report").mkdir(exist_ok=True)
     summary, body = section(folder, of, json.loads((folder / of.paper / f"{of.name}.json").read_text()), quick=False)
-    page = (ROOT / "docs" / "reproduced.md").read_text()
-    kept = [re.sub(r"\]\(([a-z0-9_-]+\.png)\)", r"](reproduced/\1)", line) for line in body]
+    page = ROOT / KEPT / "report.md"
     keep_values(folder, of)
-    made = [json.loads(file.read_text()) for file in sorted((ROOT / "docs" / "reproduced").glob("*.json"))]
-    write_pages(in_order(with_versions(spliced(page, of, summary, kept), made)))
+    made = [json.loads(file.read_text()) for file in sorted(page.parent.glob("*.json"))]
+    page.write_text(in_order(with_versions(spliced(page.read_text(), of, summary, body), made)))
     for name in re.findall(r"\]\(([a-z0-9_-]+\.png)\)", "\n".join(body)):
-        shutil.copy(folder / "report" / name, ROOT / "docs" / "reproduced")
+        shutil.copy(folder / "report" / name, page.parent)
 
 
 def main() -> int:

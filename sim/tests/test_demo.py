@@ -55,15 +55,15 @@ def test_the_demo_page_has_jumbo_frames_of_the_real_capture(tmp_path: Path, monk
         assert (tmp_path / name).stat().st_size > 0
 
 
-def test_the_readme_shows_what_the_demo_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tutorial_shows_what_the_demo_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "sim" / "demo")
     monkeypatch.delitem(sys.modules, "sections", raising=False)
     import demo
 
-    readme = (ROOT / "README.md").read_text()
     table = demo.summary(demo.CAPTURE, demo.replays(demo.CAPTURE, tmp_path))
     assert table.count("\n") >= 10
-    assert readme == demo.in_readme(readme, table), ".venv/bin/python sim/demo/demo.py --readme writes the table anew"
+    guide = demo.GUIDE.read_text()
+    assert guide == demo.in_guide(guide, table), ".venv/bin/python sim/demo/demo.py --guide writes the table anew"
 
 
 def test_the_bench_has_rows_of_every_policy() -> None:

@@ -584,11 +584,11 @@ def test_the_report_is_by_paper_and_in_the_plans_order() -> None:
 def test_a_table_that_is_not_there_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = (ROOT / "docs" / "reproduced.md").read_bytes()
+    before = (ROOT / report.KEPT / "report.md").read_bytes()
     monkeypatch.setattr(sys, "argv", ["report.py", "splice", str(tmp_path), "003/table1"])
     assert report.main() == 1
     assert capsys.readouterr().err == f"report: 003/table1 is not in {tmp_path}; `run.py --table 003/table1` makes it\n"
-    assert (ROOT / "docs" / "reproduced.md").read_bytes() == before
+    assert (ROOT / report.KEPT / "report.md").read_bytes() == before
 
 
 def test_only_a_whole_table_of_the_plan_goes_to_the_docs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -749,14 +749,12 @@ def test_the_figures_show_every_side_and_every_second(tmp_path: Path, monkeypatc
     assert shown == [list(of_001.sides), list(of_003.sides), ["red", "isred"]] and len(of_001.sides) == 6
 
 
-def test_the_report_of_the_docs_is_there_in_html_too() -> None:
-    """Of the same text, with its figures beside it."""
-    docs = ROOT / "docs"
-    text = (docs / "reproduced.md").read_text()
-    page = (docs / "reproduced" / "report.html").read_text()
-    assert page == report.as_html(text.replace("](reproduced/", "]("))
-    figures = re.findall(r'src="([^"]+)"', page)
-    assert len(figures) > 30 and all((docs / "reproduced" / name).is_file() for name in figures)
+def test_the_report_of_the_docs_has_its_figures_beside_it() -> None:
+    """As HTML, which `make docs` makes of it; each figure and each table's values are of the report."""
+    kept = ROOT / report.KEPT
+    figures = re.findall(r'src="([^"]+)"', report.as_html((kept / "report.md").read_text()))
+    assert len(figures) > 30 and sorted(figures) == sorted(file.name for file in kept.glob("*.png"))
+    assert {file.suffix for file in kept.iterdir()} == {".png", ".json", ".md"}, "no generated twin of the report"
 
 
 @pytest.mark.parametrize("golden_hash,compared,why", [("bb", 10, "different traces"), ("aa", 9, "9 of 10 records")])
@@ -955,14 +953,14 @@ def test_values_and_figures_that_the_report_has_no_longer_go(tmp_path: Path, mon
     """`report.py prune`, in the docs of another tree."""
     kept = tmp_path / "docs" / "reproduced"
     kept.mkdir(parents=True)
-    page = (ROOT / "docs" / "reproduced.md").read_text()
-    (tmp_path / "docs" / "reproduced.md").write_text(page)
+    page = (ROOT / report.KEPT / "report.md").read_text()
+    (kept / "report.md").write_text(page)
     for name in ("003-table1.json", "003-table1-queue.png", "003-loads.json", "003-loads-gain.png"):
         (kept / name).write_text("")
     monkeypatch.setattr(report, "ROOT", tmp_path)
     report.prune()
-    assert sorted(f.name for f in kept.iterdir()) == ["003-table1-queue.png", "003-table1.json", "report.html"]
-    assert (tmp_path / "docs" / "reproduced.md").read_text() == page
+    assert sorted(f.name for f in kept.iterdir()) == ["003-table1-queue.png", "003-table1.json", "report.md"]
+    assert (kept / "report.md").read_text() == page
 
 
 def test_a_model_from_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
