@@ -184,7 +184,9 @@ def test_nothing_moves_that_stands_still(
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.slow(70)
-@pytest.mark.parametrize("preset", [in_full(preset, ["network", "network-jumbo"]) for preset in ("small", "network", "network-jumbo")])
+@pytest.mark.parametrize(
+    "preset", [in_full(preset, ["network", "network-jumbo"]) for preset in ("small", "network", "network-jumbo")]
+)
 def test_nothing_moves_that_stands_still_in_other_cores(preset: str, models: Callable[[Path], None]) -> None:
     models(build(preset, "--check").parents[1])
     for seed in range(3):
