@@ -116,16 +116,18 @@ class Serial(Scene):
             if self.rng.random() < idle:
                 self.at += self.rng.choice((900, 20_000, 300_000))
 
+    def records(self) -> list[Record]:
+        """What has been collected."""
+        rows = (row for words in self.words for row in words)
+        return [Record.decode(int.from_bytes(row.astype("<u4").tobytes(), "little"), cycle_of) for row in rows]
+
     def check(self) -> Counter[str]:
         """Runs until nothing is left; every decision is derived again. What was seen, by policy and outcome."""
         self.core.egress = "mac"
         self.core.run_idle()
         self.core.run_cycles(200)
         self.collect()
-        records = [
-            Record.decode(int.from_bytes(row.astype("<u4").tobytes(), "little"), cycle_of)
-            for words in self.words for row in words
-        ]  # fmt: skip
+        records = self.records()
         arrivals = sorted((r for r in records if not r.departure), key=lambda r: r.number)
         departures = deque(r for r in records if r.departure)
         assert [r.number for r in arrivals] == list(range(len(self.sent)))
@@ -268,3 +270,29 @@ def test_what_the_policy_drops_is_given_back() -> None:
     counters = device.counters(0)
     assert counters.early.packets + counters.forced.packets > CELLS + 1
     assert CELLS - 4 <= device.live(0).packets <= CELLS
+
+
+@pytest.mark.parametrize("form", range(len(FORMS)))
+def test_decisions_of_a_backlog_follow_each_other_as_the_page_says(form: int) -> None:
+    """Cycles from s0 to s0 while arrivals wait, without idle time (serial-decision.md, Timing)."""
+    scene = Serial(form)
+    policy, natural = FORMS[form]
+    if policy == "red" and natural.get("unit") is None:
+        natural = natural | {"min": 300, "max": 3_000, "weight": 0.5, "probability": 0.05}
+    for queue in range(QUEUES):
+        scene.configure(queue, policy, **natural)
+    scene.core.device.shape(rate=RATE / 5, burst=3000)
+    at = scene.core.now_ns + 1000
+    for _ in range(40):
+        for n in range(20):
+            scene.send(scene.frame(60, scene.rng.randrange(QUEUES), scene.rng.randrange(4)), at + n * 96)
+        at += 20 * 90 * 32 // 5
+    scene.core.run_until(at)
+    scene.collect()
+    arrivals = sorted((r for r in scene.records() if not r.departure), key=lambda r: r.number)
+    between = [b.at - a.at for a, b in pairwise(arrivals) if not a.idle_slots]
+    longest = max(cycles for cycles in between if cycles < 2 * MINIMUM)
+    least, most = (
+        (60, 84) if "bytemode" in natural else {"drop-tail": (15, 18), "dt-ecn": (17, 20), "red": (48, 66)}[policy]
+    )
+    assert least <= longest <= most
