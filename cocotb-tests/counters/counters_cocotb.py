@@ -552,3 +552,43 @@ async def reads_wait_for_the_snapshot(dut):
         assert bench.snapshot
         address = bench.random.choice(list(bench.snapshot))
         assert await bench.access(address) == (bench.snapshot[address], False)
+
+
+@cocotb.test()
+async def every_counter_can_be_the_first_that_is_read(dut):
+    """Each has changed since the snapshot before; its read waits for the copy."""
+    bench = Bench(dut, "first")
+    await bench.start()
+    bench.rate = 1.0
+    lost = bench.model.core_address("trace_lost")
+    for address in [lost, *bench.random.sample(list(bench.model.words()), 40), lost]:
+        await bench.cycles(30 + bench.random.randrange(30))
+        bench.rate = bench.random.choice((0.0, 1.0))
+        await bench.cycles(bench.random.randrange(40))
+        await bench.take()
+        assert bench.snapshot
+        assert await bench.access(address) == (bench.snapshot[address], False), hex(address)
+        bench.rate = 1.0
+
+
+@cocotb.test()
+async def a_clear_soon_after_the_snapshot_leaves_nothing_behind(dut):
+    """0 to 8 cycles after the pulse, for one cycle or for four, as a reset of the path takes."""
+    bench = Bench(dut, "soon")
+    await bench.start()
+    for turn in range(36):
+        bench.rate = (1.0, 0.2)[turn & 1]
+        await bench.cycles(bench.random.randrange(60))
+        await bench.take()
+        await bench.cycles(turn % 9)
+        for _ in range((1, 4)[turn // 9 & 1]):
+            bench.wipe = True
+            await bench.cycles(1)
+        await bench.cycles(bench.random.randrange(500))
+        await bench.take()
+        assert bench.snapshot
+        await bench.compare(dict(bench.snapshot), 0.1)
+    await bench.settle()
+    await bench.take()
+    assert bench.snapshot
+    await bench.compare(dict(bench.snapshot))

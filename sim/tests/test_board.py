@@ -28,7 +28,7 @@ MINIMUM = 84
 #: the slowest line that the configuration of RED's idle time is of, in cycles for a byte (6.4 ns each in the model)
 RATE = 1e9
 #: s0 of one arrival to that of the next: request, verdict of the shortest program, commit, and what it changed in q
-LEAST = 8
+LEAST = 7
 
 #: four such queues fit the buffer, so that no frame is lost before its decision
 BYTES = ON_RED | {"limit_bytes": 12_000, "min": 1_500, "max": 5_000}
@@ -285,7 +285,7 @@ def test_decisions_of_a_backlog_follow_each_other_as_the_page_says(form: int) ->
     at = scene.core.now_ns + 1000
     for _ in range(40):
         for n in range(20):
-            scene.send(scene.frame(60, scene.rng.randrange(QUEUES), scene.rng.randrange(4)), at + n * 96)
+            scene.send(scene.frame(60, scene.rng.randrange(QUEUES), scene.rng.randrange(4)), at + n * 68)
         at += 20 * 90 * 32 // 5
     scene.core.run_until(at)
     scene.collect()
@@ -293,6 +293,6 @@ def test_decisions_of_a_backlog_follow_each_other_as_the_page_says(form: int) ->
     between = [b.at - a.at for a, b in pairwise(arrivals) if not a.idle_slots]
     longest = max(cycles for cycles in between if cycles < 2 * MINIMUM)
     least, most = (
-        (60, 84) if "bytemode" in natural else {"drop-tail": (15, 18), "dt-ecn": (17, 20), "red": (48, 66)}[policy]
+        (60, 84) if "bytemode" in natural else {"drop-tail": (7, 14), "dt-ecn": (17, 20), "red": (48, 66)}[policy]
     )
     assert least <= longest <= most

@@ -185,7 +185,11 @@ def test_nothing_moves_that_stands_still(
 @pytest.mark.timeout(600)
 @pytest.mark.slow(70)
 @pytest.mark.parametrize(
-    "preset", [in_full(preset, ["network", "network-jumbo"]) for preset in ("small", "network", "network-jumbo")]
+    "preset",
+    [
+        in_full(preset, ["small", "network", "network-jumbo"])
+        for preset in ("board", "small", "network", "network-jumbo")
+    ],
 )
 def test_nothing_moves_that_stands_still_in_other_cores(preset: str, models: Callable[[Path], None]) -> None:
     models(build(preset, "--check").parents[1])

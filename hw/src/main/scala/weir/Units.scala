@@ -34,7 +34,7 @@ object Units {
     "CsrUnitUntraced" -> (() => new control.registers.CsrUnit(untraced)),
     "CoreUntraced" -> (() => new WeirCore(untraced)),
     "TallyCounters" -> (() => control.counters.Counters.build(c)),
-    "RowCounters" -> (() => control.counters.Counters.build(c.copy(jumbo = false))),
+    "RowCounters" -> (() => control.counters.Counters.build(WeirConfig.preset("board"))),
     "TraceFifo" -> (() => new control.trace.TraceFifo(c)),
     "TraceMerge" -> (() => new control.trace.TraceMerge(c)),
     "Shaper" -> (() => new transmit.Shaper(c)),

@@ -2,7 +2,6 @@ package weir.admission
 import spinal.core._
 import weir.WeirConfig
 import weir.common.CarrySave
-import weir.control.registers.QueueConfig
 
 /** What the limits have to know of an arrival and of its queue, at t0. */
 case class LimitTerms(c: WeirConfig) extends Bundle {
@@ -28,7 +27,7 @@ case class LimitTerms(c: WeirConfig) extends Bundle {
   * refuse never enters `q`.
   *
   * `terms` and `asks` are of t0, from registers; `terms.cells`, `terms.reserve` and `terms.needed` stand at t1, too.
-  * `refuses` is told at t1; `judged` and `refused` at t2. At t1 `sharedUsed` is of the fill that s0 saw.
+  * `judges` and `passes` are told at t1; `judged` and `refused` at t2. At t1 `sharedUsed` is of the fill that s0 saw.
   */
 class HardLimits(c: WeirConfig, terms: LimitTerms, asks: Bool, sharedCells: UInt, sharedUsed: UInt) extends Area {
   private val needed = terms.needed.resize(16 bits)

@@ -129,7 +129,8 @@ case class PolicyTick(c: WeirConfig) extends Bundle {
   * Arrivals: requests come at least 4 cycles apart; `verdict` follows each by the policy's fixed latency, in order;
   * `commit` one cycle after the verdict. A request that finds its queue empty may be answered later, by the engine's
   * `afterwards`: the arrival has been accepted by then. Other requests keep 4 cycles from where one would stand that is
-  * later by as much, and those of its queue come after it. Departures: one at a time; an engine whose policy decides
+  * later by as much, and those of its queue come after it. The compact engine takes one request at a time, when it is
+  * `ready`, and answers when its program has decided. Departures: one at a time; an engine whose policy decides
   * at departure
   * answers each with `departureVerdict`, at most 16 cycles later, and no departure of any queue comes before that.
   * Ticks: an engine looks at `nowNs` itself, and tells the earliest time at which it has something to do.

@@ -4,8 +4,8 @@ import spinal.lib._
 import weir.WeirConfig
 import weir.control.registers.CsrBus
 
-/** All 64-bit counters of the core, copied together by `snapshot`, read by the host from the copy: [[RowCounters]], or
-  * with jumbo frames [[TallyCounters]].
+/** All 64-bit counters of the core, copied together by `snapshot`, read by the host from the copy: [[TallyCounters]],
+  * or in a core for 1 Gb/s [[RowCounters]].
   *
   * Snapshot: a pulse while `snapshotBusy` is low copies the state after that very cycle: its events are included,
   * later ones are not. A pulse while it is high is kept, and the snapshot is taken when it falls. Reads wait for
@@ -46,5 +46,5 @@ case class CounterPorts(c: WeirConfig) extends Bundle {
 object Counters {
   /** @param steady the clock of what counts time, when all else may stand still ([[weir.common.ClockGate]]) */
   def build(c: WeirConfig, steady: ClockDomain = ClockDomain.current): Counters =
-    if (c.jumbo) new TallyCounters(c, steady) else new RowCounters(c, steady)
+    if (c.compact) new RowCounters(c, steady) else new TallyCounters(c, steady)
 }

@@ -4,7 +4,7 @@ import spinal.lib._
 import weir.WeirConfig
 import weir.common.ValidPipeline
 
-/** Counters of a core without jumbo frames: pairs of 64 bits (packets, bytes) as rows of one block RAM.
+/** Counters of a core for 1 Gb/s: pairs of 64 bits (packets, bytes) as rows of one block RAM.
   *
   * An event adds to one to three rows, a row a cycle: read (t), registered (t + 1), added to and written (t + 2). A row
   * waits while an older change of the same row is under way.
@@ -14,9 +14,11 @@ import weir.common.ValidPipeline
   * wait in a FIFO for each kind, with the epoch in which they came; a new epoch begins when those of the old one are
   * counted. So what is saved is of one moment.
   *
-  * Latency: an event is added some 8 cycles after it came; a read takes 7 cycles, more under load. Limits: no more rows
-  * than cycles, but for 32 events of each kind: frames of 60 bytes and more, in and out, make 7 rows in 8 cycles, and a
-  * clear, during which events wait, takes less than 8 · 32 cycles. No event is lost then.
+  * Three cycles in 32 are kept for the scan and the host, so neither waits for ever.
+  *
+  * Latency: an event is added some 8 cycles after it came; a read takes 7 cycles, more under load. Limits: events of a
+  * kind come 8 or more cycles apart, departures that are discarded four. A line of 1 Gb/s has 10 cycles of 62.5 MHz
+  * from the end of one frame to that of the next, be it a byte. No event is lost then.
   */
 class RowCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
   private val depth = 32
@@ -56,6 +58,7 @@ class RowCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
     val wiping = RegInit(True)
     val settling = epoch =/= counted || scanning || wiping || clear
     val takes = waiting && !settling
+    /** A change of the cycle of `takes` is pushed two cycles later, and is in the FIFO's occupancy after three. */
     val taken = new ValidPipeline(takes, 4)
     when(takes) {
       epoch := !epoch
@@ -67,6 +70,7 @@ class RowCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
     when(clear) {
       exists := False
       draining := False
+      taken.passed := 0
     }
     io.snapshotBusy := waiting || settling
   }
@@ -141,7 +145,8 @@ class RowCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
     private val locked = Reg(Bits(sources.size bits)) init 1
     /** in turn, so that rows of one kind are some cycles apart */
     private val chosen = Mux(step === 0, OHMasking.roundRobin(ready, locked.rotateLeft(1)), locked)
-    private def ofChosen[T <: Data](value: Stream[Change] => T): T = MuxOH(chosen, sources.map(s => value(s.head)).toIndexedSeq)
+    private def ofChosen[T <: Data](value: Stream[Change] => T): T =
+      MuxOH(chosen, sources.map(s => value(s.head)).toIndexedSeq)
     private val last = ofChosen(_.last)
     private val event = ready.orR || step =/= 0
 
@@ -149,8 +154,11 @@ class RowCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
     /** the host asks for the row at `address` */
     val asks = Bool()
     val address = rowId
-    private val free = !moment.wiping && !event
-    private val changes = !moment.wiping && event
+    private val turn = Reg(UInt(5 bits)) init 0
+    turn := turn + 1
+    private val rests = turn < 3
+    private val free = !moment.wiping && (!event || rests)
+    private val changes = !moment.wiping && event && !rests
     private val answers = free && !moment.scanning && asks
     private val adds = free && !moment.scanning && !asks && lost.count =/= 0
     val operation = Operation()
@@ -171,11 +179,11 @@ class RowCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
     }
     when(answers)(operation.row := address)
     private val scans = free && moment.scanning
-    /** a change of the same row is under way: another one waits, and the scan need not look at it */
+    /** a change of the same row is under way: another one, and a read, waits, and the scan need not look at it */
     val same = Bool()
     /** no change is under way */
     val idle = Bool()
-    val fires = advance && (moment.wiping || answers || (changes || adds || scans) && !same)
+    val fires = advance && (moment.wiping || (changes || answers || adds || scans) && !same)
     val answered = answers && fires
     when(fires && changes) {
       locked := chosen
@@ -216,7 +224,8 @@ class RowCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
     private val operation = RegNextWhen(operation1, issue.advance)
     val old = RegNextWhen(found, issue.advance)
     issue.idle := !valid1 && !valid2
-    issue.same := valid1 && operation1.row === issue.operation.row || valid2 && operation.row === issue.operation.row
+    private def isSame(other: Operation): Bool = other.row === issue.operation.row
+    issue.same := valid1 && isSame(operation1) || valid2 && isSame(operation)
 
     val answer = valid2 && operation.answer
     private val saved = RegInit(False)
@@ -248,5 +257,5 @@ class RowCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
     value := Mux(high, long(63 downto 32), long(31 downto 0))
   }
 
-  io.busy := io.snapshotBusy || sources.map(_.active).orR || lost.active || counters.valid1 || counters.valid2 || access.busy
+  io.busy := io.snapshotBusy || sources.map(_.active).orR || lost.active || !issue.idle || access.busy
 }

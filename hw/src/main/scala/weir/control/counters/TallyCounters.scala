@@ -3,7 +3,7 @@ import spinal.core._
 import spinal.lib._
 import weir.WeirConfig
 
-/** Counters of a core with jumbo frames.
+/** Counters of a core for 10 Gb/s.
   *
   * Queue counters live in two [[CounterBank]]s, one for arrivals, one for departures. Ingress events can
   * come in every cycle (runts of one beat), so the core's counters are flip-flops with an adder each, of as many bits as
@@ -19,9 +19,8 @@ class TallyCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
     val arrival = io.arrival.m2sPipe(holdPayload = true)
     val departure = io.departure.m2sPipe(holdPayload = true)
     val ingress = io.ingress.m2sPipe(holdPayload = true)
-    val jumboOut = io.jumboOut.m2sPipe(holdPayload = true)
-    val evicted = RegNext(io.evicted) init False
-    val hurried = RegNext(io.hurried) init False
+    val jumboOut = c.jumbo generate io.jumboOut.m2sPipe(holdPayload = true)
+    val singles = if (c.jumbo) Seq(io.evicted, io.hurried).map(RegNext(_) init False) else Nil
     val traceLost = RegNext(io.traceLost) init False
     val clear = RegNext(io.clear) init False
   }
@@ -98,7 +97,7 @@ class TallyCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
     /** malformed, jumbo frames that were split, packets of them that were dropped, frames as they came; jumbo frames that were
       * built, packets in them
       */
-    val jumbo = Seq(
+    val jumbo = if (!c.jumbo) Nil else Seq(
       ended(FrameEnd.malformed),
       pair(ingress.valid && ingress.jumbo, event.wireBytes),
       pair(ingress.valid && ingress.jumbo, event.discardedBytes, event.discarded),
@@ -106,7 +105,7 @@ class TallyCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
       pair(happened.jumboOut.valid, RegNextWhen(happened.jumboOut.payload, happened.jumboOut.valid), apart = 4),
       pair(happened.departure.valid && !happened.departure.discard && happened.departure.merged, departureBytes, apart = 4)
     )
-    val singles = Seq(happened.evicted, happened.hurried).map(e => Tally(RegNext(e) init False, U(1)))
+    val singles = happened.singles.map(e => Tally(RegNext(e) init False, U(1)))
     val traceLost = if (c.trace) Some(Tally(RegNext(happened.traceLost) init False, U(1))) else None
 
     val active = ingress.valid || happened.arrival.valid || happened.departure.valid || rx.valid || tx.valid
@@ -167,5 +166,5 @@ class TallyCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
 
 object TallyCounters {
   /** tallies of the core: the counters of pairs, of single events, and of the trace */
-  def tallies(c: WeirConfig): Int = 26 + (if (c.trace) 1 else 0)
+  def tallies(c: WeirConfig): Int = 12 + (if (c.trace) 1 else 0) + (if (c.jumbo) 14 else 0)
 }

@@ -87,7 +87,7 @@ class CompactPolicies(c: WeirConfig) extends PolicyUnit(c) {
     * departures are four apart.
     */
   val left = new Area {
-    val fifo = StreamFifo(QueueLeft(c), 8)
+    val fifo = StreamFifo(QueueLeft(c), 16)
     fifo.io.push.valid := io.left.valid
     fifo.io.push.payload := io.left.payload
     engine.io.left.valid := fifo.io.pop.valid
@@ -137,5 +137,5 @@ class CompactPolicies(c: WeirConfig) extends PolicyUnit(c) {
     io.verdict.evidence := evidence
   }
 
-  io.busy := engine.io.busy || pending.some
+  io.busy := engine.io.busy || pending.some || left.some
 }
