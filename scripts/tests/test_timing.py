@@ -158,6 +158,7 @@ def test_bad_input_is_answered_before_anything_is_built(
 
 
 @pytest.mark.long
+@pytest.mark.full
 @pytest.mark.slow(220)
 def test_the_smallest_core_keeps_the_clock_on_record() -> None:
     """One placement of `tail`, which takes some minutes; the record's other presets are for `make timing CHECK=1`."""
