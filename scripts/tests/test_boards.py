@@ -151,7 +151,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers() -> None:
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("board", ["colorlight-5a-75b", "ecp5-versa"])
 def test_a_board_fits_its_device(board: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `make bitstream` synthesises it, which takes minutes. The Colorlight's design takes four fifths of the LUTs."""
+    """As `make bitstream` synthesises it, which takes minutes. The Colorlight's takes four fifths of the LUTs."""
     monkeypatch.setattr(boards, "work_of", lambda name: ROOT / "build" / "fits" / name)
     description = boards.load(board)
     used = boards.synthesise(board, description, 1200)
