@@ -35,6 +35,9 @@ REFUSED = {
     "traceDepth=2": "WeirConfig.traceDepth=2 must be a power of two from 4 to 4096, or 0 for none; try 4",
     "traceDepth=100": "WeirConfig.traceDepth=100 must be a power of two from 4 to 4096, or 0 for none; try 128",
     "traceDepth=8192": "WeirConfig.traceDepth=8192 must be a power of two from 4 to 4096, or 0 for none; try 4096",
+    "compact=true": "WeirConfig.compact is not built with jumbo; leave one of them out",
+    "compact=true,jumbo=false,queues=5": "WeirConfig.queues=5 must be 1 to 4 with compact; try 4",
+    "compact=true,jumbo=false,policies=drop-tail+red+isred": "WeirConfig.policies with compact must be of red, dt-ecn, drop-tail, which have programs; leave isred out",
     "clockHz=0": "WeirConfig.clockHz=0 must be positive; try 156250000",
     "clockHz=-1": "WeirConfig.clockHz=-1 must be positive; try 156250000",
     "UartConfig=62500000,0,1,1024,64": "UartConfig.baud=0 must be positive and at most an eighth of clockHz=62500000; try 1000000",
@@ -50,7 +53,7 @@ REFUSED = {
 }
 ALLOWED = (
     "UartConfig=62500000,7812500,1,64,8", "UartConfig=156250000,115200,16,1024,65536", "UartConfig=100000000,9600,2,512,64",
-    "queues=1", "queues=8", "cells=8,descriptors=4", "cells=16384", "descriptors=4", "descriptors=16384",
+    "compact=true,jumbo=false,policies=drop-tail+red+dt-ecn", "queues=1", "queues=8", "cells=8,descriptors=4", "cells=16384", "descriptors=4", "descriptors=16384",
     "policies=drop-tail", "policies=drop-tail+red+isred+ared", "flowSlots=16", "flowSlots=4096", "traceDepth=0", "traceDepth=4", "traceDepth=4096", "clockHz=1",
 )  # fmt: skip
 

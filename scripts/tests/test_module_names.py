@@ -67,7 +67,7 @@ def test_verilator_takes_two_presets_beside_another_design(tmp_path: Path) -> No
     files = pair(tmp_path, (RTL / "small" / "weir_small.v", RTL / "tail" / "weir_tail.v"))
     assert verilate(files) == ""
     twice = tmp_path / "twice.v"
-    twice.write_text("module weir_tail_Counters (input wire clk);\nendmodule\n")
+    twice.write_text("module weir_tail_TallyCounters (input wire clk);\nendmodule\n")
     assert "MODDUP" in verilate([*files, twice])
 
 
@@ -81,7 +81,7 @@ def test_yosys_takes_two_presets_beside_another_design(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     modules = set((tmp_path / "out").read_text().split())
-    for name in ("pair", "Counters", "weir_small_Counters", "weir_tail_Counters"):
+    for name in ("pair", "Counters", "weir_small_TallyCounters", "weir_tail_TallyCounters"):
         assert name in modules
 
 

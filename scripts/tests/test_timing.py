@@ -135,7 +135,7 @@ def test_more_than_a_tenth_lost_is_an_error(
         (
             ["--preset", "nothing"],
             1,
-            "nothing/weir_nothing.v does not exist; there is aqm, full, small, tail, ten-gig;",
+            "nothing/weir_nothing.v does not exist; there is aqm, board, full, small, tail, ten-gig;",
         ),
         (["--unit", "Nothing"], 1, "units/Nothing.v does not exist; there is "),
         (["--preset", "tail", "--device", "LFE5U-45F", "--check"], 1, "timing.csv has no line for tail on LFE5U-45F"),

@@ -10,7 +10,7 @@ import weir.WeirConfig;
   *
   * `PllConfig=<five integers>` asks PllConfig in the same way, `PllConfig=25000000,1,5,5,10`, and
   * `UartConfig=<five integers>` UartConfig; `Ecp5Rgmii=<rxTaps>,<txTaps>` and `Series7Rgmii=<rxTaps>,<referenceMhz>` those.
-  * Fields that are not named are those of the preset ten-gig. Values are integers; of `policies` names joined by `+`.
+  * Fields that are not named are those of the preset ten-gig. Values are integers, `true` or `false`; of `policies` names joined by `+`.
   * Run from source (scripts/tests/test_config.py): needs nothing but the classes of `make rtl`.
   */
 public class ConfigProbe {
@@ -59,7 +59,9 @@ public class ConfigProbe {
     for (int n = 0; n < values.length; n++) values[n] = base.productElement(n);
     for (String change : argument.split(",")) {
       String[] pair = change.split("=", 2);
-      values[index(base, pair[0])] = pair[0].equals("policies") ? policies(pair[1]) : Integer.valueOf(pair[1]);
+      int at = index(base, pair[0]);
+      if (values[at] instanceof Boolean) values[at] = Boolean.valueOf(pair[1]);
+      else values[at] = pair[0].equals("policies") ? policies(pair[1]) : Integer.valueOf(pair[1]);
     }
     Constructor<?> constructor = WeirConfig.class.getConstructors()[0];
     try {

@@ -52,7 +52,7 @@ case class WeirConfig(
     require(!jumbo, "WeirConfig.compact is not built with jumbo; leave one of them out")
     require(queues <= CompactEngine.queues, s"WeirConfig.queues=$queues must be 1 to ${CompactEngine.queues} with compact; try ${CompactEngine.queues}")
     for (policy <- policies) require(CompactEngine.policies.contains(policy),
-      s"WeirConfig.policies with compact must be of ${CompactEngine.policies.map(_.name).mkString(", ")}, which have programs; leave ${policy.name} out")
+      s"WeirConfig.policies with compact must be of ${CompactEngine.names}, which have programs; leave ${policy.name} out")
   }
   require(clockHz > 0, s"WeirConfig.clockHz=$clockHz must be positive; try 156250000")
 

@@ -155,8 +155,9 @@ class RowCounters(c: WeirConfig, steady: ClockDomain) extends Counters(c) {
     val asks = Bool()
     val address = rowId
     private val turn = Reg(UInt(5 bits)) init 0
-    turn := turn + 1
-    private val rests = turn < 3
+    private val waited = moment.scanning || asks
+    when(waited)(turn := turn + 1)
+    private val rests = waited && turn < 3
     private val free = !moment.wiping && (!event || rests)
     private val changes = !moment.wiping && event && !rests
     private val answers = free && !moment.scanning && asks

@@ -14,6 +14,7 @@ object CompactEngine extends PolicyEngine("compact") {
   val queues: Int = Layout.queues
   /** those that have a program */
   lazy val policies: Seq[Policy] = Programs.policies.map(_.policy)
+  lazy val names: String = policies.map(_.name).mkString(", ")
 }
 
 /** The policies that the engine's programs are of, behind the ports of every policy engine.
