@@ -16,7 +16,8 @@ import weir.policy.compact.CompactEngine
   *                    each queue has places for `classes` classes beside them
   * @param traceDepth  records in the host's trace FIFO, a power of two; 0: a core without a trace, whose trace port stays low
   * @param clockHz     frequency of `clk`, reported to the host
-  * @param compact     policies are programs of one engine, a decision after the other: for 1 Gb/s (docs/modules/compact.md)
+  * @param compact     policies are programs of one engine, a decision after the other: for 1 Gb/s
+  *                    (docs/modules/compact.md)
   */
 case class WeirConfig(
     name: String,
